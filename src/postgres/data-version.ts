@@ -1,5 +1,6 @@
-// What PostgreSQL makes of opaque versions and cursors. Nothing in them is a time. An epoch, random
-// and new after each restore or promotion, comes first: afterwards numbers are given again.
+// Versions and cursors on PostgreSQL. They tell new rows by their numbers, never by a time, and
+// carry the epoch of the data: random, and new after each restore or promotion, because numbers may
+// repeat then.
 
 import type { DataVersion } from '../domain/sensor.ts'
 import type { ChangesCursor } from '../ports/sensor-changes.ts'
@@ -21,13 +22,13 @@ export function placesOf(text: PlacesText): readonly JournalPlace[] {
 }
 
 /**
- * Of the sensor with the state `t`: the epoch, a number that grows with each change of its data,
- * and its last row in each stream that may not have forwarded it yet.
+ * SQL, for the sensor with the state `t`: the epoch, a number that grows with each change of its
+ * data, and its last row in each stream that may not have forwarded it yet.
  */
 export const DATA_VERSION = `
   (SELECT epoch FROM data_identity) || '|' || t.version || '|' || t.pending`
 
-/** The rows that a reader of a version must find in the measurement store, and their epoch. */
+/** The rows that must be in the measurement store for a version to be readable, and their epoch. */
 export function pendingOf(version: DataVersion): {
   readonly epoch: string
   readonly places: readonly JournalPlace[]
@@ -36,18 +37,18 @@ export function pendingOf(version: DataVersion): {
   return { epoch, places: placesOf(pending) }
 }
 
-/** What a client has seen that follows changes. */
+/** What a client that follows changes has seen. */
 export interface ClientSeen {
-  /** Sensors heard from since then were shown online. */
+  /** Sensors heard from since then were shown as online. */
   readonly onlineSinceMs: number
   readonly epoch: string
-  /** One more with each registration, change and deletion of the user's sensors. */
+  /** Counts registrations, changes and deletions of the user's sensors. */
   readonly settings: number
-  /** The last row of each stream, by its number: from 0 on, without a gap. */
+  /** The last row of each stream, by the stream's number: from 0 on, without gaps. */
   readonly heads: readonly number[]
 }
 
-/** Numbers take nine digits even after a takeover. */
+/** Keeps numbers to nine digits even after a takeover. */
 const RADIX = 36
 
 export function changesCursorOf({
@@ -60,7 +61,7 @@ export function changesCursorOf({
   return [onlineSinceMs, epoch, ...numbers].join('.')
 }
 
-/** @param cursor empty: of a client that has nothing, which is of no data */
+/** @param cursor empty for a client that has nothing: then the epoch is no one's */
 export function seenByClient(cursor: ChangesCursor): ClientSeen {
   const [sinceMs, epoch = '', ...numbers] = cursor.split('.')
   const [settings = 0, ...heads] = numbers.map((digits) => parseInt(digits, RADIX))

@@ -1,13 +1,13 @@
-// What clients are given to come back with: cursors of changes, which ids of live events are too.
-// Each ends in an authenticator, made with a secret of the data, which says that its text was given
-// to this user. What was changed or made up is unknown, and nothing reads it.
+// Authenticates what clients bring back: cursors of changes, which are also the ids of live events.
+// Each ends in an authenticator, computed with a secret of the data, which proves that this user
+// was given its text. A text that was changed or made up is not read.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { cursorCharactersMax } from '../domain/limits.ts'
 
 const AUTHENTICATOR_BYTES = 16
 
-/** Given instead of a text that is too long, and unknown: the client begins again. */
+/** Given instead of a text that is too long. Never valid, so the client begins again. */
 const UNKNOWN = 'unknown'
 
 export class CursorSeal {
@@ -17,7 +17,7 @@ export class CursorSeal {
     this.#secret = secret
   }
 
-  /** @param text of characters that need no escaping in a URL or a header */
+  /** @param text its characters need no escaping in a URL or a header */
   seal(userId: number, text: string): string {
     const sealed = `${text}.${this.#authenticate(userId, text)}`
     return sealed.length > cursorCharactersMax ? UNKNOWN : sealed

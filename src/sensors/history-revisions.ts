@@ -1,6 +1,6 @@
-// From when on the history of a sensor has changed, for clients that are at different places among
-// the events: the oldest times of its last events, of which one that is not older than a later one
-// says nothing.
+// From when on a sensor's history has changed, for clients at different positions among the events:
+// the oldest times of its last events. One that is not older than a later one tells nothing, and is
+// not kept.
 
 /** One event that came with measurements. */
 export interface HistoryRevision {
@@ -8,7 +8,7 @@ export interface HistoryRevision {
   readonly fromMs: number
 }
 
-/** Beyond it, the two earliest become one: never too late a time, for whoever is far behind. */
+/** Beyond this, the two earliest are merged: clients far behind may get too early a time. */
 const REVISIONS_MAX = 8
 
 export function withRevision(
@@ -21,7 +21,7 @@ export function withRevision(
   return [{ ...second, fromMs: first.fromMs }, ...rest]
 }
 
-/** The oldest time of the events after a number; `null`: they came with no measurements. */
+/** The oldest time of the events after a number; `null`: none came with measurements. */
 export function changedFromMs(
   revisions: readonly HistoryRevision[],
   afterNo: number,

@@ -11,12 +11,12 @@ export type SensorNewsEvent =
     }
   | { readonly kind: 'sensor_deleted'; readonly sensorId: number }
 
-/** Too much was missed: the client has to load its sensors again. */
+/** The client missed too much: it has to load its sensors again. */
 interface Reset {
   readonly kind: 'reset'
 }
 
 export type LiveEvent = (SensorNewsEvent | Reset) & {
-  /** With it the client goes on behind this event. */
+  /** With this id, a client resumes after the event. */
   readonly id: string
 }

@@ -1,7 +1,7 @@
 // Tracks which clients listen to which users' sensors. About once a second it looks for changes to
-// the sensors of those users: the write path knows nothing of it, and without listeners nothing is
-// looked at. Looking takes at most a twentieth of the time: with much to look at, looks become
-// rarer. Whether their tokens still work is checked once a second, apart from that.
+// the sensors of those users; the write path is not involved, and without listeners nothing is
+// read. Looking takes at most a twentieth of the time: the more there is to look at, the rarer the
+// looks. Tokens are checked once a second, separately.
 //
 // Everything is bounded: subscriptions per token, per user and in total, their events together, and
 // the sensors in memory. The events that clients missed take no more memory than the sensors of
@@ -40,13 +40,13 @@ interface Collaborators {
   readonly log: Log
 }
 
-/** What a client asks for. */
+/** What a client subscribes to. */
 export interface SubscriptionRequest {
   readonly userId: number
   readonly tokenId: number
-  /** Id of the last event it has; `undefined`: it starts from now. */
+  /** Id of the client's last event; `undefined`: it starts from now. */
   readonly lastEventId: string | undefined
-  /** Whether the token still works. Rejects when that cannot be told now. */
+  /** Whether the token is still valid. Rejects if that cannot be found out now. */
   readonly isAllowed: () => Promise<boolean>
   /**
    * Called when the token has ended, or the client has read nothing for long: the subscription is
@@ -103,7 +103,7 @@ export class LiveSensors {
       place = audience.watch.end
       if (lastEventId !== undefined) place = await audience.watch.placeAfter(lastEventId)
       if (this.#isStopped) throw stopping()
-      // A look has failed meanwhile: nobody would look for this subscription any more.
+      // A look has failed meanwhile: this subscription would never be served.
       if (this.#audiences.get(request.userId) !== audience) {
         throw tooMuch('overloaded', 'Sensors cannot be watched at the moment.')
       }
@@ -207,7 +207,7 @@ export class LiveSensors {
       await this.#lookFor(audience)
       spentMs += clock.monotonicMs() - startedAtMs
     }
-    // Watched users have registered more sensors than memory may hold.
+    // Watched users have registered more sensors than memory has room for.
     if (!this.#hasRoom()) this.#drop(largestOf(this.#audiences.values()))
     this.#timer = undefined
     const waitMs = Math.max(this.#settings.lookEveryMs, (LOOKING_SHARE - 1) * spentMs)
@@ -241,7 +241,7 @@ export class LiveSensors {
   async #checkTokens(): Promise<void> {
     const subscriptions = this.#audiences.values().flatMap((audience) => audience.subscriptions)
     const checks = subscriptions.map(async ([subscription, { isAllowed, onEnded }]) => {
-      // Without an answer, nothing says that the token has ended.
+      // Without an answer, the token counts as valid.
       if (await isAllowed().catch(() => true)) return
       subscription.close()
       onEnded()

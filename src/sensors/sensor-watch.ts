@@ -2,8 +2,8 @@
 // numbered: the live events.
 //
 // Only the last event of each sensor is kept, so memory is bounded by the number of sensors, and a
-// client that lags gets the newest state of each, once. Of deleted sensors a limited number is
-// kept; a client that has missed more has to start again.
+// client that lags gets the newest state of each, once. A limited number of deleted sensors is
+// kept; a client that missed more has to start again.
 
 import { countUpTo } from '../domain/ascending.ts'
 import { isOnline } from '../domain/sensor.ts'
@@ -28,17 +28,17 @@ interface KnownSensor {
   readonly kind: 'sensor' | 'sensor_silent'
   /** Its state then. */
   readonly state: SensorState
-  /** From when on its history has changed with this event and those before. */
+  /** From when on this event and earlier ones have changed its history. */
   readonly revisions: readonly HistoryRevision[]
 }
 
 /** Where a client continues. */
 export interface SubscriptionPlace {
-  /** The number of the last event that it need not be sent. */
+  /** The number of the last event not to be sent. */
   readonly no: number
-  /** The id to come again with, until it is sent something. */
+  /** The id to resume from, until something is sent. */
   readonly id: string
-  /** What it is to be sent first. */
+  /** To be sent first. */
   readonly missed: readonly LiveEvent[]
 }
 
@@ -71,7 +71,7 @@ export class SensorWatch {
   readonly #deleted = new Map<number, SensorEvent>()
   /** By number; includes events superseded by newer ones of the same sensor. */
   #log: SensorEvent[] = []
-  /** Of the last look, and the id made of it: each subscription asks for that at each look. */
+  /** Of the last look; `#endId` is computed from it once, because every subscription needs it. */
   #cursor: ChangesCursor | undefined
   #endId = ''
   #looking: Promise<void> | undefined
@@ -87,12 +87,12 @@ export class SensorWatch {
     this.#seal = new CursorSeal(collaborators.cursorSecret)
   }
 
-  /** Behind everything that has been found; to be asked after a look. */
+  /** The place after everything found; valid after a look. */
   get end(): SubscriptionPlace {
     return { no: this.#lastNo, id: this.#endId, missed: [] }
   }
 
-  /** The number of the last event lost; a client that is not past it cannot continue. */
+  /** The number of the last forgotten event; a client before it cannot continue. */
   get forgottenNo(): number {
     return this.#forgottenNo
   }
@@ -102,7 +102,7 @@ export class SensorWatch {
     return EMPTY_SIZE + this.#events.size + this.#deleted.size
   }
 
-  /** @param completeNo up to this event the client has certainly been sent all */
+  /** @param completeNo up to this event, the client was certainly sent everything */
   toNews(event: SensorEvent, completeNo: number): SensorNewsEvent {
     if (event.kind === 'sensor_deleted') return { kind: event.kind, sensorId: event.sensorId }
     const { kind, state, revisions } = event
@@ -110,16 +110,16 @@ export class SensorWatch {
   }
 
   /**
-   * Where a client continues that has an event, of this watch or another one of the same user; to
-   * be asked after a look.
+   * Finds where a client continues whose last event came from this watch, or from another one of
+   * the same user. Call it after a look.
    *
-   * @returns `undefined` if it cannot be told what it has missed
+   * @returns `undefined` if what the client missed cannot be found out
    */
   async placeAfter(eventId: string): Promise<SubscriptionPlace | undefined> {
     const since = this.#seal.open(this.#userId, eventId)
     if (since === undefined) return undefined
-    // Of many clients that come again at once, one asks at a time; with the database away, all of
-    // them have the answer of the first.
+    // Clients that reconnect together ask one after another; if the database is away, all of them
+    // get the first one's error.
     const place = Promise.resolve(this.#placing).then(() => this.#placeAfter(eventId, since))
     this.#placing = place
     return place.finally(() => {
@@ -127,7 +127,7 @@ export class SensorWatch {
     })
   }
 
-  /** Finds what has happened since the last look. The first look finds nothing. */
+  /** Finds the changes since the last look. The first look finds none. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined
@@ -135,7 +135,7 @@ export class SensorWatch {
     return this.#looking
   }
 
-  /** The first events after a number: at most that many, each the last one of its sensor. */
+  /** The first `countMax` events after a number, each the last one of its sensor. */
   eventsAfter(no: number, countMax: number): readonly SensorEvent[] {
     const found: SensorEvent[] = []
     for (let at = this.#indexAfter(no); at < this.#log.length; at++) {
@@ -179,7 +179,7 @@ export class SensorWatch {
     return this.#seal.seal(this.#userId, cursor)
   }
 
-  /** At first, and when it cannot be told what has changed: then all clients begin again, too. */
+  /** At first, and if what has changed is unknown: then all clients have to begin again, too. */
   #begin(sensors: readonly Sensor[], atMs: number): void {
     if (this.#cursor !== undefined) this.#forgottenNo = ++this.#lastNo
     this.#events.clear()
@@ -201,7 +201,7 @@ export class SensorWatch {
     const { sensors, deletedIds } = changes
     for (const id of deletedIds) this.#noteDeletion(id)
     const fromMs = acceptedFromMs(changes)
-    // A client that cannot take all gets the first ones, so each look starts at another sensor.
+    // A client that is too slow gets the first ones only, so each look starts at another sensor.
     const first = Math.floor(((this.#looks * GOLDEN_RATIO) % 1) * sensors.length)
     const inOrder = [...sensors.slice(first), ...sensors.slice(0, first)]
     for (const sensor of inOrder) {
@@ -223,7 +223,7 @@ export class SensorWatch {
     this.#log.push(event)
   }
 
-  /** Also of one that was never listed: a client that has come again may have been told of it. */
+  /** Also for sensors never listed here: a client that reconnected may know them from before. */
   #noteDeletion(sensorId: number): void {
     const event = { no: ++this.#lastNo, sensorId, kind: 'sensor_deleted' } as const
     this.#events.delete(sensorId)
@@ -255,7 +255,7 @@ export class SensorWatch {
   }
 }
 
-/** The oldest time accepted since, of each sensor that has any. */
+/** The oldest time accepted since, for each sensor with new measurements. */
 function acceptedFromMs({ histories }: SensorChanges): ReadonlyMap<number, number> {
   return new Map(
     histories.flatMap(({ sensorId, acceptedFromMs: fromMs }) =>
@@ -279,7 +279,7 @@ function missedOf(
   return [...gone, ...news]
 }
 
-/** With the last one, and not before, a client has seen all. */
+/** Gives news their ids: only with the last one has a client seen everything. */
 export function withIds(
   news: readonly SensorNewsEvent[],
   idBefore: string,
@@ -288,7 +288,7 @@ export function withIds(
   return news.map((event, at) => ({ ...event, id: at < news.length - 1 ? idBefore : idAfter }))
 }
 
-/** Whether nothing shown differs. */
+/** Whether they look the same to clients. */
 function isSame(one: SensorState, other: SensorState): boolean {
   return (
     one.isOnline === other.isOnline &&

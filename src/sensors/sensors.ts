@@ -16,14 +16,14 @@ export interface SensorState {
 }
 
 export interface VersionedStates {
-  /** Differs whenever something shown of the sensors has changed. */
+  /** Changes with everything that is shown of the sensors. */
   readonly version: string
   /** By id; `undefined` if the caller knows the version. */
   readonly states: readonly SensorState[] | undefined
 }
 
 export interface StateChanges extends Omit<SensorChanges, 'sensors' | 'cursor'> {
-  /** As the client comes back with it. */
+  /** What the client brings back next time. */
   readonly cursor: string
   readonly states: readonly SensorState[]
 }
@@ -52,7 +52,7 @@ export class Sensors {
     this.#seal = new CursorSeal(collaborators.cursorSecret)
   }
 
-  /** By id. */
+  /** @returns the user's sensors, by id */
   async list(userId: number): Promise<readonly SensorState[]> {
     const sensors = await this.#with.control.listSensors(userId)
     return sensors.map((sensor) => this.stateOf(sensor))
@@ -72,7 +72,7 @@ export class Sensors {
     return { version, states: sensors?.map((sensor) => this.stateOf(sensor)) }
   }
 
-  /** What has changed since a cursor. @param sealed as a client has it; `undefined`: it has none */
+  /** Finds changes since a cursor. @param sealed the client's cursor; `undefined`: it has none */
   async changes(userId: number, sealed: string | undefined): Promise<StateChanges> {
     const nowMs = this.#with.clock.nowMs()
     const { offlineAfterMs } = this.#settings

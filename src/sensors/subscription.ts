@@ -1,7 +1,7 @@
 // The live events for one client. It holds only a position among the events of the user's watch: a
-// client that falls behind skips to the newest state of each sensor. An event's id is the cursor of
-// changes up to which a client with that event has been told all: with it, the client goes on
-// anywhere.
+// client that falls behind skips to the newest state of each sensor. An event's id is a cursor of
+// changes: a client with that event has been told everything up to there, and can resume from it in
+// any process.
 
 import type { Clock } from '../ports/system.ts'
 import type { LiveEvent } from './live-event.ts'
@@ -20,11 +20,11 @@ interface Hooks {
 export class Subscription {
   readonly #watch: SensorWatch
   readonly #hooks: Hooks
-  /** What it is to be told before the events of the watch. */
+  /** To be sent before the events of the watch. */
   #missed: readonly LiveEvent[]
-  /** The number of the last event that it has of the watch. */
+  /** The number of the last event of the watch that was sent. */
   #position: number
-  /** Up to this one it has been sent all: a later event may stand for several. */
+  /** Up to this number everything was sent; a later event may stand for several. */
   #completeNo: number
   #lastEventId: string
   #mustReset: boolean
@@ -33,7 +33,7 @@ export class Subscription {
   #lastTakenAtMs: number
   #isClosed = false
 
-  /** @param place where the client continues; `undefined`: it has to reset */
+  /** @param place where the client continues; `undefined`: it has to reset first */
   constructor(watch: SensorWatch, place: SubscriptionPlace | undefined, hooks: Hooks) {
     const { no, id, missed } = place ?? watch.end
     this.#watch = watch
@@ -46,19 +46,19 @@ export class Subscription {
     this.#lastTakenAtMs = hooks.clock.monotonicMs()
   }
 
-  /** How many events it has yet to tell of those that its client missed. */
+  /** How many missed events have yet to be sent. */
   get missed(): number {
     return this.#missed.length
   }
 
-  /** The id to resume from here; `undefined` if the client has to be told to reset first. */
+  /** The id to resume from here; `undefined` if the client has to reset first. */
   get lastEventId(): string | undefined {
     return this.#mustReset ? undefined : this.#lastEventId
   }
 
   /**
-   * Some events: immediately if there are any; else what the next look finds, which may be nothing.
-   * Call it again when these have been read.
+   * Returns some events: at once if there are any; otherwise what the next look finds, which may be
+   * none. Call it again when the client has read these.
    *
    * @returns `undefined` when the subscription is over
    */
@@ -72,7 +72,7 @@ export class Subscription {
     return this.#isClosed ? undefined : this.#take()
   }
 
-  /** There was a look. @param allowance how many events the client may have until the next one */
+  /** Called after a look. @param allowance how many events may be sent until the next one */
   wake(allowance: number): void {
     this.#allowance = allowance
     this.#waiting?.resolve()

@@ -29,7 +29,7 @@ export function createControlReader(database: Database): ControlReader {
     ...calls,
     findPrincipal: (tokenHash) => principals.find(tokenHash),
     readSensors: async (userId, onlineSinceMs, isKnown) => {
-      // Without a transaction, which costs more, while the version is known.
+      // First without a transaction, which costs more: mostly the caller knows the version.
       const asked = await calls.readSensors(userId, onlineSinceMs, () => true)
       if (isKnown(asked.version)) return asked
       return database.view((sql) =>

@@ -1,5 +1,5 @@
-// Stream 0: what changes sensors, and is not a submission, writes its row of the journal there. It
-// is locked first, before users and sensors, as a group locks its own stream.
+// Stream 0: changes of sensors other than submissions write their rows of the journal there. It is
+// locked first, before users and sensors, as a group locks its own stream.
 
 import { randomUUID } from 'node:crypto'
 import type { Sql } from '../server/database.ts'
@@ -20,14 +20,14 @@ const INSERT_INFO = `
   FROM sensors WHERE shard = $3 AND id = $4`
 const ADVANCE = 'UPDATE streams SET head = $1 WHERE shard = 0 AND stream_id = 0'
 
-/** The place of the next row, locked until the transaction ends. */
+/** Locks the stream until the transaction ends. @returns the seq of its next row */
 export async function lockControlStream(sql: Sql): Promise<number> {
   const [row] = await sql.rows<{ head: number }>(LOCK)
   if (row === undefined) throw new Error('BUG: there is no stream 0')
   return row.head + 1
 }
 
-/** Tells the measurement store what a sensor is called now. */
+/** Journals a sensor's name and compensation for the measurement store. */
 export async function journalInfo(
   sql: Sql,
   seq: number,
@@ -37,7 +37,7 @@ export async function journalInfo(
   await sql.change(ADVANCE, [seq])
 }
 
-/** Forwards measurements once more. */
+/** Journals measurements that are to be forwarded again. */
 export async function journalEntries(
   sql: Sql,
   seq: number,

@@ -35,7 +35,7 @@ const ROWS: EngineRows = {
     change(INSERT_DELETION, shardOf(userId), sensorId, userId, startMs, stopMs, nowMs),
 }
 
-/** @param onJournalled told of new journal rows, with how many measurements they have */
+/** @param onJournalled called with the number of measurements of new journal rows */
 export function createControlWriter(
   { database, clock }: { readonly database: Database; readonly clock: Clock },
   { sensorsPerUserMax }: { readonly sensorsPerUserMax: number },
@@ -44,7 +44,7 @@ export function createControlWriter(
   const inTransaction = <Result>(work: (sql: Sql, nowMs: number) => Promise<Result>) =>
     database.transaction((sql) => work(sql, clock.nowMs()))
   const writes = callsOf(controlWrites(clock, ROWS), (begin) =>
-    // A deadlock or a lost race begins the flow anew.
+    // After a deadlock or a lost race the flow begins again.
     database.transaction((sql) => runFlow(sql, begin())),
   )
   const calls = {

@@ -1,5 +1,5 @@
-// SensorDeletionJobs on PostgreSQL: a job is due when every stream has forwarded past its head at
-// the deletion. With the database away none is.
+// SensorDeletionJobs on PostgreSQL. A job is due once every stream has forwarded past the head that
+// it had at the deletion; while the database is away, none is.
 
 import { listDueDeletions } from '../../control/sensor-deletions.ts'
 import type { SensorDeletionJobs } from '../../ports/store-upkeep.ts'
@@ -17,7 +17,7 @@ const IS_FORWARDED = `
 const NOTE_PASS = `
   UPDATE sensor_deletions SET passes = passes + 1, due_at_ms = $4
   WHERE shard = $1 AND sensor_id = $2 AND passes = $3`
-// A forwarder that was late may have begun the passes anew.
+// The passes may have begun again, for a forwarder that wrote late.
 const END = 'DELETE FROM sensor_deletions WHERE shard = $1 AND sensor_id = $2 AND passes = $3'
 const FORGET_TIE_BREAKS = 'DELETE FROM tie_breaks WHERE shard = $1 AND sensor_id = $2'
 
@@ -27,7 +27,7 @@ export function createDeletionJobs(database: Database): SensorDeletionJobs {
     notePass: async ({ userId, sensorId, passes }, dueAtMs) => {
       const sensor = [shardOf(userId), sensorId]
       const job = [...sensor, passes]
-      // What is not noted is done again.
+      // A pass that is not recorded is done again.
       await unlessAway(async () => {
         if (dueAtMs !== undefined) return database.change(NOTE_PASS, [...job, dueAtMs])
         await database.change(FORGET_TIE_BREAKS, sensor)

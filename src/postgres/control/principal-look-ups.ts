@@ -1,13 +1,13 @@
-// The look-ups of who presents an access token.
+// Looks up the principals of access tokens.
 
 import { PRINCIPALS, toPrincipal } from '../../control/tokens.ts'
 import type { PrincipalRow } from '../../control/tokens.ts'
 import type { Principal } from '../../domain/access.ts'
 import type { Sql } from '../server/database.ts'
 
-/** Look-ups in one statement. */
+/** How many tokens one statement looks up. */
 const LOOK_UPS_MAX = 1_000
-/** While these are under way, others gather. */
+/** While so many statements are under way, further look-ups gather. */
 const STATEMENTS_MAX = 2
 
 const BY_HASHES = `${PRINCIPALS} WHERE t.hash = ANY ($1::bytea[])`
@@ -19,8 +19,8 @@ interface Waiting {
 }
 
 /**
- * Who presents a token. Nothing is remembered, so that a token that was revoked elsewhere is
- * unknown at once; requests that come together share a statement.
+ * Finds the principal of a token. Nothing is cached, so a token revoked by another process is
+ * unknown at once; simultaneous requests share a statement.
  */
 export class PrincipalLookUps {
   readonly #sql: Sql

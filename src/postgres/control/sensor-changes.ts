@@ -1,5 +1,5 @@
-// What has changed of a user's sensors since a client looked. One statement sees one moment: what
-// is not in it has a place beyond that moment's heads, or a later count of settings.
+// What has changed of a user's sensors since a client looked. One statement sees one moment:
+// whatever it misses lies beyond that moment's heads, or has a later count of settings.
 
 import { shardOf } from '../../domain/shard.ts'
 import { rows } from '../../control/flow.ts'
@@ -14,7 +14,7 @@ import { HEADS, HISTORY_FROM, isUnseen } from '../stream/history-revisions.ts'
 import { SENSOR_READS, SENSOR_TABLES } from './sensor-rows.ts'
 
 interface ChangedRow extends Omit<SensorRow, 'id'>, Change {
-  /** `null` in the only row if nothing has changed. */
+  /** `null` in a single row: nothing has changed. */
   readonly id: number | null
   readonly epoch: string
   readonly settings: number
@@ -64,6 +64,6 @@ export function* readChanges({
     const changes = changesOf(cursor, changed, now.deleted ?? [])
     if (changes !== undefined) return changes
   }
-  // Read after the cursor's moment: what has come since is told once more.
+  // Read after the cursor's moment: later changes are told again.
   return resetTo(cursor, yield* SENSOR_READS.listSensors(userId))
 }

@@ -1,10 +1,11 @@
-// Where PostgreSQL has what users see of their sensors.
+// Where PostgreSQL keeps what users see of their sensors.
 
 import { sensorReads } from '../../control/sensors.ts'
 import type { SensorTables } from '../../control/sensors.ts'
 import { DATA_VERSION } from '../data-version.ts'
 
-// Versions and settings only grow, and of sensors without news ever fewer are online.
+// Differs after every change: versions and settings only grow, and without news, ever fewer sensors
+// are online.
 const VERSION = `
   SELECT i.epoch || ' ' || coalesce(max(u.settings), 0) || ' ' || coalesce(sum(t.version), 0)
     || ' ' || count(*) FILTER (WHERE t.last_seen_at_ms >= $3 AND t.measured_at_ms >= $3) AS version

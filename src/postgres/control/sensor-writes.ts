@@ -1,4 +1,4 @@
-// Registering, changing and deleting sensors. Locks are taken in the order of a group's: the
+// Registers, changes and deletes sensors. Locks are taken in the same order as by groups: the
 // stream, the user's state, the sensor's state.
 
 import { serialNumberKey } from '../../domain/sensor.ts'
@@ -35,12 +35,12 @@ const DELETE = `
   UPDATE sensors SET deleted_at_ms = $4, changed_at_settings = $5, alias = '',
     compensation_celsius = 0
   WHERE shard = $1 AND user_id = $2 AND id = $3::bigint AND deleted_at_ms IS NULL`
-// Waits for the groups that write the sensors; the next ones find them gone.
+// Waits for the groups that are writing to the sensors; later ones find them gone.
 const LOCK_STATES = `
   SELECT 1 FROM sensor_state
   WHERE shard = $1 AND sensor_id = ANY ($2::int[]) ORDER BY sensor_id FOR UPDATE`
-// In a statement that begins after the sensors' locks were granted: what the last groups wrote is
-// in these days and heads. A sensor that was deleted before has no state.
+// Run as a statement of its own after the locks were granted: then it sees the days and heads that
+// the last groups wrote. Sensors that were deleted before have no state.
 const REMOVE_STATES = `
   WITH states AS (
     DELETE FROM sensor_state WHERE shard = $1 AND sensor_id = ANY ($2::int[])
@@ -59,7 +59,7 @@ const REMOVE_STATES = `
 
 interface LockedUser {
   readonly sensors: number
-  /** What the counter of settings is after this transaction. */
+  /** The counter of settings after this transaction. */
   readonly settings: number
 }
 
@@ -113,7 +113,7 @@ interface SensorChangeRow {
   readonly nowMs: number
 }
 
-/** @returns whether the user had it */
+/** @returns whether the user had the sensor */
 export async function deleteSensor(
   sql: Sql,
   { userId, sensorId, nowMs }: { userId: number; sensorId: number; nowMs: number },
@@ -127,7 +127,7 @@ export async function deleteSensor(
   return true
 }
 
-/** Takes from sensors all but their rows, and has their measurements deleted from the store. */
+/** Deletes all of the sensors but their rows, and has the store delete their measurements. */
 export async function removeStates(
   sql: Sql,
   shard: number,

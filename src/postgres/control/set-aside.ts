@@ -1,4 +1,4 @@
-// Trying again what the measurement store has refused for good, or giving it up.
+// Forwards set-aside measurements again, or discards them.
 
 import { SET_ASIDE_COLUMNS } from '../../control/set-aside.ts'
 import { encodeEntries } from '../../domain/measurement-columns.ts'
@@ -27,13 +27,13 @@ const UNCOUNT = `
   UPDATE accepted_per_day SET measurements = measurements - $4
   WHERE shard = $1 AND sensor_id = $2 AND day = $3`
 
-/** Measurements settled in one transaction: it waits for each group that writes their sensors. */
+/** So few in one transaction, because it waits for each group that writes to their sensors. */
 const SETTLED_AT_ONCE = 1_000
 
-/** One that was set aside. */
+/** A set-aside measurement. */
 type Found = Pick<SetAsideMeasurement, 'id' | 'userId' | 'sensorId'>
 
-/** Puts them back into the journal, as they were. @param ids `undefined`: all there are now */
+/** Puts measurements back into the journal. @param ids `undefined`: all there are now */
 export function retrySetAside(
   database: Database,
   ids: readonly number[] | undefined,
@@ -58,7 +58,7 @@ export function retrySetAside(
   })
 }
 
-/** Gives them up for good. @param ids `undefined`: all there are now */
+/** Discards measurements permanently. @param ids `undefined`: all there are now */
 export function dropSetAside(
   database: Database,
   ids: readonly number[] | undefined,
@@ -77,8 +77,8 @@ function daysOf({ userId, sensorId, measuredAtMs }: SetAsideMeasurement): string
 }
 
 /**
- * Takes those that are still there of sensors that are not deleted. Locks are taken in the order of
- * a group's, and of a deletion's.
+ * Takes the measurements that still exist, of sensors that are not deleted. Locks are taken in the
+ * same order as by groups and deletions.
  */
 async function take(sql: Sql, found: readonly Found[]): Promise<SetAsideMeasurement[]> {
   const sensors = [...new Map(found.map((one) => [one.sensorId, one])).values()]
@@ -91,7 +91,7 @@ async function take(sql: Sql, found: readonly Found[]): Promise<SetAsideMeasurem
   return taken.filter(({ sensorId }) => live.has(sensorId))
 }
 
-/** None that comes meanwhile: what is tried again may be set aside again. */
+/** Excludes what is added meanwhile: retried measurements may be set aside again. */
 async function inParts(
   database: Database,
   ids: readonly number[] | undefined,

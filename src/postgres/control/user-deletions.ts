@@ -1,7 +1,7 @@
-// Finishes what deleting a user has begun: deletes their sensors, a few in each transaction, and
-// erases what was personal. Any process takes the next step, and only one at a time; a step that is
-// interrupted is taken again. The user's state is gone, so nobody registers another sensor, writes
-// to one, or waits for it.
+// Finishes the deletion of a user: deletes their sensors, a few in each transaction, and erases
+// personal data. Any process may run the next transaction, one process at a time; if it is
+// interrupted, it is repeated. The user's state is already gone, so no group registers a sensor for
+// them, writes to one, or waits for it.
 
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock, Log } from '../../ports/system.ts'
@@ -16,13 +16,13 @@ interface Collaborators {
 }
 
 const LOOK_EVERY_MS = SECOND_MS
-/** Some 20 ms. */
+/** About 20 ms of work. */
 const SENSORS_AT_ONCE = 200
 
 const TAKE = `
   SELECT shard, user_id AS "userId" FROM user_deletions
   ORDER BY shard, user_id LIMIT 1 FOR UPDATE SKIP LOCKED`
-// Those that were deleted before have serial numbers as well.
+// Including sensors deleted before, because they have serial numbers too.
 const SENSORS = `
   SELECT id FROM sensors WHERE shard = $1 AND user_id = $2 AND serial_number <> ''
   ORDER BY id LIMIT ${SENSORS_AT_ONCE}`
@@ -32,7 +32,7 @@ const ERASE = `
   WHERE shard = $1 AND id = ANY ($2::int[])`
 const END = 'DELETE FROM user_deletions WHERE shard = $1 AND user_id = $2'
 
-/** @returns whether there was anything to do that no other process is doing */
+/** @returns whether it found work that no other process was doing */
 export function continueUserDeletion(database: Database, nowMs: number): Promise<boolean> {
   return database.transaction(async (sql) => {
     const [user] = await sql.rows<{ shard: number; userId: number }>(TAKE)
@@ -63,7 +63,7 @@ export class UserDeletions {
     }, LOOK_EVERY_MS).unref()
   }
 
-  /** Lets the step under way finish. */
+  /** Lets the current transaction finish. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     this.#isStopped = true

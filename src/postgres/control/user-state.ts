@@ -1,5 +1,4 @@
-// What PostgreSQL keeps of a user besides the rows that both engines have: their state, the lock of
-// all that changes their sensors.
+// A user's state, which only PostgreSQL has: the lock for changing which sensors they have.
 
 import { change } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
@@ -9,13 +8,13 @@ import type { Sql } from '../server/database.ts'
 import { runFlow } from '../run-flow.ts'
 
 const INSERT_USER_STATE = 'INSERT INTO user_state (shard, user_id) VALUES ($1, $2)'
-// Waits for the group that registers sensors; from then on nobody writes to any of the user's.
+// Waits for a group that is registering sensors; after that, no group writes to the user's sensors.
 const DELETE_USER_STATE = `
   DELETE FROM user_state WHERE shard = $1 AND user_id = $2 RETURNING sensors`
 const ORDER_DELETION = 'INSERT INTO user_deletions (shard, user_id) VALUES ($1, $2)'
-// In the order in which others lock them, see refused-rows.ts.
+// Before the entries: src/control/refused.ts locks in this order too.
 const DELETE_REFUSED_TOTAL = 'DELETE FROM refused_totals WHERE user_id = $1'
-// Tokens, identities and what was refused go with it.
+// Deletes tokens, identities and refused entries too.
 const DELETE_USER = 'DELETE FROM users WHERE id = $1'
 
 export function addUserState(userId: number): Flow<unknown> {
@@ -23,7 +22,7 @@ export function addUserState(userId: number): Flow<unknown> {
 }
 
 /**
- * What user-deletions.ts finishes: the user is gone, the sensors are nobody's.
+ * Begins what user-deletions.ts finishes: the user is gone, and nobody owns the sensors.
  *
  * @returns how many sensors they had, `undefined` if there is no such user
  */
@@ -37,7 +36,7 @@ export async function deleteUser(sql: Sql, userId: number): Promise<number | und
   return state?.sensors ?? 0
 }
 
-/** The same for a user who may delete their own account. @returns whether there was one */
+/** The same, for a user who may delete their own account. @returns whether there was one */
 export async function deleteAccount(
   sql: Sql,
   { userId, nowMs }: { userId: number; nowMs: number },

@@ -1,5 +1,5 @@
 // The streams that this process forwards: leased for some seconds, renewed every second, lost to
-// another process when this one stalls. How far each is claimed is known here alone.
+// another process when this one stalls. Only this process knows how far each is claimed.
 
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
@@ -9,11 +9,11 @@ import * as sql from './journal-statements.ts'
 /** A leased stream. */
 export interface LeasedStream {
   readonly stream: number
-  /** Another one with each lease. */
+  /** Different for each lease. */
   readonly fence: number
   claimedSeq: number
   settledSeq: number
-  /** Forwarded rows that are to be written again: those after `seq`, up to `throughSeq`. */
+  /** Forwarded rows to write again: those after `seq`, up to `throughSeq`. */
   replay: { readonly seq: number; readonly throughSeq: number } | undefined
 }
 
@@ -49,7 +49,7 @@ export class ForwardLeases {
     return held?.fence === fence ? held : undefined
   }
 
-  /** Takes streams that nobody forwards, at most once a second unless it is certain of some. */
+  /** Takes streams that nobody forwards: at most once a second, unless some certainly wait. */
   async take(isCertain: boolean): Promise<void> {
     const nowMs = this.#clock.monotonicMs()
     if (!isCertain && nowMs < this.#takenAtMs + RENEW_EVERY_MS) return
@@ -62,7 +62,7 @@ export class ForwardLeases {
     }
   }
 
-  /** @returns streams that were lost */
+  /** Renews the leases, and drops the streams that were lost. */
   async renew(): Promise<void> {
     const { held } = this
     if (held.length === 0) return
@@ -79,7 +79,7 @@ export class ForwardLeases {
     this.#held.clear()
   }
 
-  /** Leaves streams to others. */
+  /** Gives up the leases of streams. */
   async leave(streams: readonly LeasedStream[]): Promise<void> {
     if (streams.length === 0) return
     await this.#database.change(sql.LEAVE_LEASES, places(streams))

@@ -1,5 +1,5 @@
 // How far the measurement store is behind the journal, whichever process forwards. The figures are
-// read once a second; whoever waits for measurements looks more often.
+// read once a second, and more often while a reader waits for measurements.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { sensorsSetAside } from '../../control/set-aside.ts'
@@ -28,22 +28,22 @@ interface Collaborators {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
-  /** Tells the forwarder that somebody waits for rows. */
+  /** Tells the forwarder that a reader waits for rows. */
   readonly onAwaited: () => void
 }
 
 const FIGURES_EVERY_MS = SECOND_MS / 2
 const LOOK_EVERY_MS = 25
 
-/** A search reads this many measurements of the journal at once. */
+/** How many measurements of the journal a search reads at once. */
 const SEARCHED_AT_ONCE = 50_000
 
 export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   readonly #with: Collaborators
   readonly #timer: NodeJS.Timeout
-  /** By stream, the last row that can be read from the store. */
+  /** The last readable row of each stream. */
   readonly #readable = new Map<number, number>()
-  /** In another one these rows are others. */
+  /** In another epoch these are other rows. */
   #epoch = ''
   #entries = 0
   #oldestAtMs: number | undefined
@@ -72,7 +72,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     this.#onReadable = listener
   }
 
-  /** Reads the figures, which are those of the last look; a service looks before it is asked. */
+  /** Updates the figures; a service does so before it answers. */
   async look(): Promise<void> {
     if (this.#isReading) return
     this.#isReading = true
@@ -122,7 +122,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     for (const place of await this.#stillUnreadable(this.#placesOf(versionsOf(behind)))) {
       yield* this.#findSensors(place, left, range)
     }
-    // Last: what is set aside meanwhile is no longer behind.
+    // Last, because what is set aside meanwhile no longer counts as behind.
     const found = new Set(behind.map(({ id }) => id).filter((id) => !left.has(id)))
     const others = sensors.filter(({ id }) => !found.has(id))
     yield* await this.#setAsideAmong(others, range)
@@ -133,14 +133,14 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     return new Set([...behind.map(({ id }) => id), ...(await this.#setAsideAmong(sensors, EVER))])
   }
 
-  /** The store shows the rows up to a place, all of them. */
+  /** Notes that all rows up to a place can be read from the store. */
   noteReadable(place: JournalPlace, measurements: number): void {
     if (!this.#show(place)) return
     this.#entries = Math.max(0, this.#entries - measurements)
     this.#onReadable()
   }
 
-  /** The rows up to a place are in the store for good, or set aside. */
+  /** Notes that the rows up to a place are durable in the store, or set aside. */
   noteForwarded(
     place: JournalPlace,
     { count, setAside, durationMs }: Written & { readonly count: number },
@@ -156,14 +156,14 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     clearInterval(this.#timer)
   }
 
-  /** @returns whether that is news */
+  /** @returns whether it was not known */
   #show({ stream, seq }: JournalPlace): boolean {
     if (seq <= (this.#readable.get(stream) ?? 0)) return false
     this.#readable.set(stream, seq)
     return true
   }
 
-  /** The last rows of the versions that nobody has seen to be readable, one of a stream. */
+  /** The versions' last rows not known to be readable, at most one of each stream. */
   #placesOf(versions: readonly DataVersion[]): readonly JournalPlace[] {
     return lastPlacesOf(versions.flatMap((version) => this.#unreadableIn(version)))
   }
@@ -175,7 +175,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     return places.filter((place) => this.#isUnreadable(place))
   }
 
-  /** Those of which anything is still on its way. */
+  /** The sensors with rows still on their way. */
   async #behind(sensors: readonly VersionedSensor[]): Promise<readonly VersionedSensor[]> {
     await this.#stillUnreadable(this.#placesOf(versionsOf(sensors)))
     return sensors.filter(({ dataVersion }) => this.#unreadableIn(dataVersion).length > 0)
@@ -220,7 +220,7 @@ function versionsOf(sensors: readonly VersionedSensor[]): readonly DataVersion[]
   return sensors.map(({ dataVersion }) => dataVersion)
 }
 
-/** Of each stream the last place. */
+/** The last place of each stream. */
 function lastPlacesOf(places: readonly JournalPlace[]): readonly JournalPlace[] {
   const last = new Map<number, JournalPlace>()
   for (const place of places) {

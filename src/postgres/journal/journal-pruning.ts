@@ -1,5 +1,5 @@
-// Prunes the journal: rows that are forwarded, that nobody looks for any more, and that are not
-// kept for a store that may lose what it has. One process does it at a time, for all streams.
+// Prunes the journal: forwarded rows that no lane looks up any more, and that are not kept for a
+// store that may lose data. One process at a time does it, for all streams.
 
 import { MINUTE_MS, SECOND_MS } from '../../domain/time.ts'
 import type { Leases } from '../../ports/leases.ts'
@@ -7,10 +7,10 @@ import type { Clock } from '../../ports/system.ts'
 import type { Database } from '../server/database.ts'
 import * as sql from './journal-statements.ts'
 
-/** What of the forwarded rows is kept for a replay; nothing where the store loses nothing. */
+/** How many forwarded rows are kept for a replay. */
 export interface ReplayRetention {
   readonly keptMs: number
-  /** Beyond this the oldest rows go earlier. */
+  /** Beyond this, the oldest rows are pruned earlier. */
   readonly measurementsMax: number
 }
 
@@ -21,7 +21,7 @@ interface Collaborators {
 }
 
 const LEASE = { name: 'journal pruning', forMs: 10 * SECOND_MS }
-/** Rows of the journal stay this long at least: their outcome may be looked up. */
+/** Every row is kept this long: a lane may look up its outcome. */
 const KEPT_MS_MIN = 5 * MINUTE_MS
 const COUNT_EVERY_MS = 10 * MINUTE_MS
 const PRUNED_AT_ONCE = 1_000
@@ -30,7 +30,7 @@ export class JournalPruning {
   readonly #with: Collaborators
   readonly #retention: ReplayRetention | undefined
   #countedAtMs = -Infinity
-  /** What was committed before then is more than may be kept. */
+  /** Rows committed before then exceed `measurementsMax`. */
   #tooMuchBeforeMs = 0
 
   constructor(of: Collaborators, retention: ReplayRetention | undefined) {

@@ -1,6 +1,6 @@
-// JournalQueue on PostgreSQL. Each stream is forwarded by the one process that leases it; what it
-// has claimed of it is known there alone. When the lease is lost, another process begins where the
-// last settled row was noted, and what is written twice is the same.
+// JournalQueue on PostgreSQL. The process that leases a stream forwards it, and alone knows what it
+// has claimed. If it loses the lease, another process begins after the last row recorded as
+// forwarded: it writes some rows again, which changes nothing.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { toSetAsideOf, sensorsOf } from '../../domain/measurement-columns.ts'
@@ -33,9 +33,9 @@ interface Collaborators {
 }
 
 interface Settings {
-  /** Which process this is. */
+  /** Names this process. */
   readonly owner: string
-  /** `undefined`: the store loses nothing that it has taken. */
+  /** `undefined`: the store never loses what it has taken. */
   readonly retention: ReplayRetention | undefined
 }
 
@@ -49,7 +49,7 @@ export class PostgresJournalQueue implements JournalQueue {
   readonly #replay: StoreReplay
   readonly #pruning: JournalPruning
   readonly #upkeep: NodeJS.Timeout
-  /** Rows that all streams had at the last claim. */
+  /** The number of rows of all streams at the last claim. */
   #rows = 0
   #isClosed = false
   #wake: (() => void) | undefined
@@ -72,7 +72,7 @@ export class PostgresJournalQueue implements JournalQueue {
     this.#upkeep = setInterval(() => void this.#tend(), UPKEEP_EVERY_MS).unref()
   }
 
-  /** This process has committed rows. */
+  /** Wakes the forwarder: this process has committed rows. */
   notify(): void {
     this.#wake?.()
   }
@@ -97,7 +97,7 @@ export class PostgresJournalQueue implements JournalQueue {
   async noteReadable(batch: JournalBatch): Promise<void> {
     const { database, progress } = this.#with
     const { stream, fence } = batch.place as LeasedBatch['place']
-    // Whoever has lost the lease may have written nothing.
+    // A process that has lost the lease may have written nothing.
     const isOurs = await this.#persist(() => database.rows(sql.IS_LEASED, [stream, fence]))
     if (isOurs?.length === 1) progress.noteReadable(batch.place, batch.measurements.count)
   }
@@ -154,7 +154,7 @@ export class PostgresJournalQueue implements JournalQueue {
     }
   }
 
-  /** Leaves its streams to others. */
+  /** Gives up its leases. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearInterval(this.#upkeep)
@@ -199,7 +199,7 @@ export class PostgresJournalQueue implements JournalQueue {
     return rows.length > 0
   }
 
-  /** A failure is made good the next time. */
+  /** Upkeep; whatever fails is done the next time. */
   async #tend(): Promise<void> {
     try {
       await this.#leases.renew()
@@ -209,13 +209,13 @@ export class PostgresJournalQueue implements JournalQueue {
     }
   }
 
-  /** For what was written after its lease was lost. */
+  /** For a batch that was written after its lease was lost. */
   async #deleteAgain(batch: JournalBatch): Promise<void> {
     const { database, clock } = this.#with
     await this.#persist(() => deleteAgain(database, batch, clock.nowMs()))
   }
 
-  /** Does it again until the database answers. @returns `undefined` when closed */
+  /** Repeats work until the database answers. @returns `undefined` when closed */
   async #persist<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
     for (let isFirst = true; !this.#isClosed; isFirst = false) {
       try {

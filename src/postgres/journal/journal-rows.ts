@@ -1,4 +1,4 @@
-// Reading rows of the journal as batches for the measurement store.
+// Reads rows of the journal as batches for the measurement store.
 
 import { decodeInfos } from '../../control/store-records.ts'
 import { ColumnsGatherer, decodeEntries } from '../../domain/measurement-columns.ts'
@@ -25,7 +25,8 @@ interface Row {
 }
 
 /**
- * At least one row and, unless the first alone has more, at most `measurementsMax` measurements.
+ * Reads at least one row and, unless the first alone has more, at most `measurementsMax`
+ * measurements.
  *
  * @returns `undefined` if there are none
  */

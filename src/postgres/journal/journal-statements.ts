@@ -1,11 +1,11 @@
-// The statements of the journal's other side: forwarding what is committed.
+// The statements that forward the journal.
 
 import { SERVER_TIME_MS } from '../server/server-time.ts'
 
-/** For how long a stream is its forwarder's after it was last renewed. */
+/** How long a lease lasts after its last renewal. */
 const LEASE = `clock_timestamp() + interval '3 seconds'`
 
-/** Streams that nobody forwards and that have rows to write; two at once, to leave some. */
+/** Streams with rows to write that nobody forwards; at most two, to leave some for others. */
 export const TAKE_LEASES = `
   WITH free AS MATERIALIZED (
     SELECT f.stream_id FROM stream_forwarded AS f
@@ -19,7 +19,7 @@ export const TAKE_LEASES = `
   RETURNING f.stream_id AS stream, f.fence, f.seq, f.replayed_seq AS "replayedSeq",
     f.replay_through_seq AS "replayThroughSeq"`
 
-/** Those that are missing are lost. */
+/** The leases of missing streams are lost. */
 export const RENEW_LEASES = `
   UPDATE stream_forwarded AS f SET lease_until = ${LEASE}
   FROM unnest($1::int[], $2::bigint[]) AS held (stream_id, fence)
@@ -41,8 +41,8 @@ export const NOTE_FORWARDED = `
   WHERE shard = 0 AND stream_id = $1 AND fence = $2`
 
 /**
- * Nothing of a deleted sensor, which has no state: a deletion under way is waited for, and one that
- * begins now waits in turn, before it deletes what is set aside.
+ * Sets nothing of a deleted sensor aside: it has no state. Waits for a deletion under way, and a
+ * later one waits for this statement before it deletes what is set aside.
  */
 export const SET_ASIDE = `
   INSERT INTO set_aside
@@ -64,7 +64,7 @@ export const NEXT_STREAM = `
     ORDER BY j.seq LIMIT 1) AS next
   ORDER BY next.committed_at_ms, held.stream_id LIMIT 1`
 
-/** The rows in (seq, through], at least one, at most so many measurements. */
+/** The rows in (seq, through]: at least one, at most so many measurements. */
 export const READ_ROWS = `
   SELECT seq, sensor_infos AS "sensorInfos", entries
   FROM (
@@ -88,7 +88,7 @@ export const OLDEST_UNSETTLED = `
     ORDER BY j.seq LIMIT 1) AS next
   WHERE f.shard = 0`
 
-/** Whether somebody should claim: this process, which has claimed so far, or whoever is free. */
+/** Whether there are rows to claim: after those claimed by this process, or in free streams. */
 export const HAS_ROWS = `
   SELECT 1 FROM streams AS s
   JOIN stream_forwarded AS f ON f.shard = s.shard AND f.stream_id = s.stream_id
@@ -98,7 +98,7 @@ export const HAS_ROWS = `
     AND (held.seq IS NOT NULL OR f.lease_until IS NULL OR f.lease_until < clock_timestamp())
   LIMIT 1`
 
-/** What a forwarder that lost its lease has in hand may come late: it is deleted once more. */
+/** A forwarder that lost its lease may write late: what it wrote is deleted once more. */
 export const DELETE_AGAIN = `
   INSERT INTO sensor_deletions AS d
     (shard, sensor_id, user_id, start_ms, stop_ms, heads, passes, due_at_ms)
@@ -110,8 +110,8 @@ export const DELETE_AGAIN = `
     stop_ms = greatest(d.stop_ms, excluded.stop_ms)`
 
 /**
- * Of every stream the oldest rows, if they are written, so old that nobody looks for them (`$1`),
- * and older than what is kept (`$2`), which does not reach back beyond a time (`$3`).
+ * Deletes every stream's oldest forwarded rows: older than `$1`, so that no lane looks them up, and
+ * not kept for a replay, being older than `$2` or from before the time `$3`.
  */
 export const PRUNE = `
   WITH done AS MATERIALIZED (
@@ -129,7 +129,7 @@ export const PRUNE = `
   WHERE j.shard = 0 AND j.stream_id = done.stream_id AND j.seq <= done.seq
     AND j.committed_at_ms < done.before_ms`
 
-/** When the newest row was committed since which there are more than so many measurements. */
+/** Commit time of the newest row from which on there are more than so many measurements. */
 export const KEPT_SINCE = `
   SELECT committed_at_ms AS "atMs" FROM (
     SELECT committed_at_ms,
@@ -137,14 +137,14 @@ export const KEPT_SINCE = `
     FROM journal WHERE shard = 0) AS counted
   WHERE kept > $1 ORDER BY kept LIMIT 1`
 
-/** No row: the store lives as it did. */
+/** No row: the store has not restarted. */
 export const NOTE_LIFE = `
   INSERT INTO store_life AS s (life) VALUES ($1)
   ON CONFLICT (one) DO UPDATE SET life = excluded.life WHERE s.life <> excluded.life`
 
 export const HAS_LIFE = 'SELECT 1 FROM store_life'
 
-/** All that is forwarded is written again. Whoever has a lease has it no more, and begins anew. */
+/** Orders all forwarded rows to be written again, and ends all leases, so that all begin anew. */
 export const ORDER_REPLAY = `
   UPDATE stream_forwarded SET replayed_seq = CASE WHEN seq > 0 THEN 0 END,
     replay_through_seq = seq, fence = fence + 1, owner = NULL, lease_until = NULL

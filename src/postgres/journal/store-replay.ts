@@ -1,6 +1,6 @@
-// Writes again what a store may have lost when it restarted. Its life, and how far each stream is
-// written again, are in the database: whoever notices another life orders it, whoever leases a
-// stream does it, and a process that ends leaves the rest to the next one.
+// Writes again what a store may have lost when it restarted. The database records the store's life,
+// and how far each stream was written again. The process that notices a new life orders the replay;
+// the process that leases a stream does it, and leaves the rest to the next one if it ends.
 
 import { withoutDeleted } from '../../control/sensor-deletions.ts'
 import type { JournalBatch, JournalReplay } from '../../ports/journal-queue.ts'
@@ -14,9 +14,9 @@ import * as sql from './journal-statements.ts'
 interface Collaborators {
   readonly database: Database
   readonly leases: ForwardLeases
-  /** Runs work until the database answers. */
+  /** Repeats work until the database answers. */
   readonly persist: <Result>(work: () => Promise<Result>) => Promise<Result | undefined>
-  /** Told of a batch that was written after its lease was lost. */
+  /** Called with a batch that was written after its lease was lost. */
   readonly onLate: (batch: JournalBatch) => Promise<void>
 }
 
@@ -28,7 +28,7 @@ export class StoreReplay implements JournalReplay {
     this.#with = collaborators
   }
 
-  /** Has all streams written again, unless that was ordered in this life. */
+  /** Orders a replay of all streams, once for each life of the store. */
   async order(life: string | undefined): Promise<void> {
     const isOrdered = await this.#with.database.transaction(async (transaction) => {
       const isAnother =
@@ -42,7 +42,7 @@ export class StoreReplay implements JournalReplay {
     if (isOrdered) this.#with.leases.loseAll()
   }
 
-  /** Whether there is anything to do for this process. */
+  /** Whether this process has anything to write again. */
   get isUnderWay(): boolean {
     return this.#with.leases.held.some(({ replay }) => replay !== undefined)
   }
@@ -68,7 +68,7 @@ export class StoreReplay implements JournalReplay {
     if (isOurs === false) await this.#with.onLate(batch)
   }
 
-  /** @returns whether the lease is held */
+  /** @returns whether the lease is still held */
   async #note({ stream, fence, seq }: LeasedBatch['place']): Promise<boolean> {
     const { database, leases } = this.#with
     const noted = await database.change(sql.NOTE_REPLAYED, [stream, fence, seq])

@@ -1,6 +1,6 @@
-// MeasurementReader on PostgreSQL: hours and days are read from the summaries, finer windows are
-// made of the measurements. A question is one statement, whatever the number of sensors; where the
-// answer is long it comes in parts, so that memory stays bounded.
+// MeasurementReader on PostgreSQL: hours and days are read from summaries, finer windows computed
+// from measurements. One statement answers a question about any number of sensors; a long answer
+// comes in parts, so that memory stays bounded.
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { SeriesRange, StoredPoint, WindowSummary } from '../../domain/history.ts'
@@ -9,17 +9,17 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
 import type { Database } from '../server/database.ts'
 
-/** Rows of a part; of many sensors each has a few. */
+/** Rows of a part; with many sensors, each gets a few. */
 const ROWS_MAX = 10_000
 const SENSOR_ROWS_MIN = 10
 
-/** Windows of a part that is made of measurements, or of summaries of all sensors together. */
+/** Windows of a part that is computed from measurements, or from summaries of all sensors. */
 const WINDOWS_MAX = 50_000
 
 /**
- * How much time of all sensors together such a part covers at first: nobody knows how often they
- * measure. The next ones cover as much as has about a million measurements, half a second's work,
- * but not much more than was looked at.
+ * How much time, summed over all sensors, the first such part covers: how often they measure is not
+ * known yet. The next ones cover about a million measurements, half a second's work, but not much
+ * more time than the one before.
  */
 const FIRST_SENSORS_MS = 100_000 * MINUTE_MS
 const SENSORS_MS_MAX = 4 * FIRST_SENSORS_MS
@@ -27,7 +27,7 @@ const FOLDED_AT_ONCE = 1_000_000
 
 type Table = 'measurements' | 'measurements_hour' | 'measurements_day'
 
-/** By the length of their windows. */
+/** By window length. */
 const SUMMARY_TABLES: ReadonlyMap<number, Table> = new Map([
   [DAY_MS, 'measurements_day'],
   [HOUR_MS, 'measurements_hour'],
@@ -42,7 +42,7 @@ const SUMMARIES_IN: Readonly<Record<Table, string>> = {
   measurements_day: 'measurements_day',
 }
 
-/** The next rows of each sensor: after a tie-break at a time, or later. */
+/** The next rows of each sensor, after a time and tie-break. */
 const RAW = `
   SELECT s.id AS "sensorId", r.* FROM unnest($1::int[], $2::bigint[], $3::int[]) s (id, ms, ns)
   CROSS JOIN LATERAL (
@@ -61,14 +61,14 @@ const storedIn = (table: string) => `
     ORDER BY at_ms LIMIT $6
   ) r ORDER BY s.id, r."startMs"`
 
-/** The hour of the first measurement of any of the sensors. */
+/** The hour of the sensors' first measurement. */
 const FIRST_HOUR = `
   SELECT min(h.at_ms) AS "atMs" FROM unnest($1::int[]) s (id) CROSS JOIN LATERAL (
     SELECT at_ms FROM measurements_hour
     WHERE sensor_id = s.id AND at_ms > $2::bigint - ${HOUR_MS} AND at_ms < $3 ORDER BY at_ms LIMIT 1
   ) h`
 
-/** Looks into the last two hours that have any: what the latter has may be after the range. */
+/** Looks into the last two hours with measurements: those of the latter may be after the range. */
 const LAST = `
   SELECT s.id AS "sensorId", r.* FROM unnest($1::int[]) s (id)
   CROSS JOIN LATERAL (
@@ -84,7 +84,7 @@ const LAST = `
     ORDER BY at_ms DESC, tie_break_ns DESC LIMIT 1
   ) r`
 
-/** Summaries of windows from a table, of each sensor or of all together. */
+/** Folds the rows of a table into windows, of each sensor or of all together. */
 function folded(table: Table, areOne: boolean): string {
   const [sensor, groups] = areOne ? ['min(sensor_id)', '2'] : ['sensor_id', '1, 2']
   return `
@@ -95,7 +95,7 @@ function folded(table: Table, areOne: boolean): string {
     GROUP BY ${groups} ORDER BY ${groups}`
 }
 
-/** A sensor, and the row after which it is read on: its time and its tie-break. */
+/** A sensor, and after which row to read on: its time and tie-break. */
 interface Place {
   readonly sensorId: number
   readonly atMs: number
@@ -151,12 +151,12 @@ export class PostgresMeasurementReader implements MeasurementReader {
     )
   }
 
-  /** The database is closed by who opened it. */
+  /** Its opener closes the database. */
   async close(): Promise<void> {
     await Promise.resolve()
   }
 
-  /** Reads some rows of each sensor, and on where there were as many as that. */
+  /** Reads some rows of each sensor, and continues with the sensors that may have more. */
   async *#readOn<Row extends { readonly sensorId: number }>(
     statement: string,
     { sensorIds, startMs, stopMs }: SeriesRange,
@@ -182,7 +182,7 @@ export class PostgresMeasurementReader implements MeasurementReader {
     }
   }
 
-  /** Stored summaries of all sensors together. */
+  /** Adds up the stored summaries of all sensors. */
   async *#join(
     table: Table,
     { sensorIds, startMs, stopMs }: SeriesRange,
@@ -196,7 +196,7 @@ export class PostgresMeasurementReader implements MeasurementReader {
     }
   }
 
-  /** Begins each part where there is a measurement: gaps of years cost nothing. */
+  /** Each part begins at a measurement, so that gaps of years cost nothing. */
   async *#fold(
     { sensorIds, startMs, stopMs, areOne = false }: SeriesRange,
     windowMs: number,

@@ -1,5 +1,5 @@
-// MeasurementWriter on PostgreSQL: one statement writes a batch, and adds to the summaries what of
-// it is new. A batch that takes longer than a statement may is written in parts.
+// MeasurementWriter on PostgreSQL: one statement writes a batch and adds what is new in it to the
+// summaries. A batch that takes longer than a statement may is written in parts.
 
 import { ServiceError, StoreUnavailable } from '../../domain/errors.ts'
 import type { MeasurementColumns } from '../../domain/measurement-columns.ts'
@@ -12,7 +12,7 @@ import { codeOf, QUERY_CANCELED } from '../server/failures.ts'
 import { float8Array, int4Array, int8Array } from '../stream/binary-arrays.ts'
 import { Partitions } from './partitions.ts'
 
-// Division of whole numbers rounds towards zero: wrong before 1970.
+// Not an integer division, which rounds towards zero: wrong before 1970.
 const windowOf = (windowMs: number) => `floor(at_ms / ${windowMs}.0)::bigint * ${windowMs}`
 const addTo = (table: string, windowMs: number) => `
   INSERT INTO ${table} AS s (sensor_id, at_ms, count, sum, min, max)
@@ -32,13 +32,13 @@ const WRITE = `
   hours AS (${addTo('measurements_hour', HOUR_MS)}),
   days AS (${addTo('measurements_day', DAY_MS)})
   SELECT count(*) FROM written`
-/** Held until the write is committed: who takes the stream over waits for it. */
+/** Held until the write is committed: the next process to lease the stream waits for it. */
 const HOLD_STREAM = `
   SELECT 1 FROM stream_forwarded WHERE shard = 0 AND stream_id = $1 AND fence = $2 FOR SHARE`
 
-/** Of one sensor at once. */
+/** Rows of one sensor deleted at once. */
 const DELETED_AT_ONCE = 50_000
-// By time, not by place: a partitioned table has no place of its own for a row.
+// By time, not by ctid, which is unique only within a partition.
 const DELETE_SOME = `
   DELETE FROM measurements WHERE sensor_id = $1 AND at_ms >= $2 AND at_ms < $3
     AND at_ms <= coalesce((
@@ -48,7 +48,7 @@ const deleteFrom = (table: string) => `
   DELETE FROM ${table} WHERE sensor_id = $1 AND at_ms >= $2 AND at_ms < $3`
 const DELETE_SUMMARIES = [deleteFrom('measurements_hour'), deleteFrom('measurements_day')]
 
-/** What a committed write survives is the database's durability; there is no other life. */
+/** A committed write is as durable as the database: a restart loses nothing. */
 const LIFE = 'PostgreSQL'
 
 export class PostgresMeasurementWriter implements MeasurementWriter {
@@ -75,7 +75,7 @@ export class PostgresMeasurementWriter implements MeasurementWriter {
     return []
   }
 
-  /** A write that resolves is committed. */
+  /** Nothing to do: `write` has committed when it resolves. */
   async sync(): Promise<void> {
     await Promise.resolve()
   }
@@ -96,12 +96,12 @@ export class PostgresMeasurementWriter implements MeasurementWriter {
     return Promise.resolve(LIFE)
   }
 
-  /** The database is closed by who opened it. */
+  /** Its opener closes the database. */
   async close(): Promise<void> {
     await Promise.resolve()
   }
 
-  /** After a part that took too long, parts are half as large: what is written stays written. */
+  /** If a part takes too long, parts are halved; earlier ones stay written. */
   async #writeInParts(batch: StoreBatch): Promise<void> {
     const { count } = batch.measurements
     let size = count
@@ -133,13 +133,13 @@ function isTooSlow(error: unknown): boolean {
   return error instanceof ServiceError && codeOf(error.cause) === QUERY_CANCELED
 }
 
-/** Measurements of a batch: those from an index, up to another one. */
+/** Measurements of a batch: from an index up to another one. */
 interface Part {
   readonly from: number
   readonly to: number
 }
 
-/** A process that has lost the stream writes nothing: whoever has it now does. */
+/** Writes nothing if this process has lost the stream: the process that has it now writes it. */
 async function writeUnlessFenced(sql: Sql, batch: StoreBatch, part: Part): Promise<void> {
   const place = placeOf(batch)
   if (place !== undefined) {
@@ -153,7 +153,7 @@ interface FencedPlace extends JournalPlace {
   readonly fence: number
 }
 
-/** Batches of this adapter's journal say under which lease they were claimed. */
+/** Batches of this adapter's journal carry the lease under which they were claimed. */
 function placeOf(batch: StoreBatch & { readonly place?: JournalPlace }): FencedPlace | undefined {
   return batch.place !== undefined && 'fence' in batch.place
     ? (batch.place as FencedPlace)

@@ -1,6 +1,6 @@
-// The table of measurements has a partition for each week that has any: what is written and read
-// most is small, and stays in memory. One is made apart and then attached, which neither waits for
-// those who read the table, such as pg_dump, nor lets others wait.
+// The table of measurements has a partition for each week with measurements: the weeks written and
+// read most are small, and stay in memory. A partition is created apart and then attached, which
+// neither waits for readers of the table, such as pg_dump, nor makes others wait.
 
 import { DAY_MS } from '../../domain/time.ts'
 import { unlessAway } from '../server/database.ts'
@@ -9,11 +9,11 @@ import { codeOf, DUPLICATE_OBJECT, DUPLICATE_TABLE, UNIQUE_VIOLATION } from '../
 
 const WEEK_MS = 7 * DAY_MS
 
-/** A table that is a partition already cannot be attached. */
+/** The table is a partition already. */
 const WRONG_OBJECT = '42809'
 const MADE_BY_ANOTHER = [UNIQUE_VIOLATION, DUPLICATE_TABLE, DUPLICATE_OBJECT, WRONG_OBJECT]
 
-// ANALYZE of the whole table, or another partition on its way, may have the lock.
+// ANALYZE of the whole table, or the attaching of another partition, may hold the lock.
 const makeUnlessMade = (name: string, fromMs: number, toMs: number) => `
   DO $$ BEGIN
     IF EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('${name}') AND relispartition) THEN
@@ -24,7 +24,7 @@ const makeUnlessMade = (name: string, fromMs: number, toMs: number) => `
     ALTER TABLE measurements ATTACH PARTITION ${name} FOR VALUES FROM (${fromMs}) TO (${toMs});
   END $$`
 
-/** The weeks that are known to have one. */
+/** Knows which weeks have a partition, and creates missing ones. */
 export class Partitions {
   readonly #database: Pick<Database, 'execute'>
   readonly #weeks = new Set<number>()
@@ -34,10 +34,10 @@ export class Partitions {
   }
 
   /**
-   * Makes those that measurements of these times need, and those of a day later if it can: nothing
+   * Creates the partitions for these times and, if it can, those for a day later, so that nothing
    * waits at the turn of the week.
    *
-   * @throws ServiceError `overloaded`: somebody has locked the table, or it is out of reach
+   * @throws ServiceError `overloaded`: the table is locked or out of reach
    */
   async prepare(measuredAtMs: Iterable<number>): Promise<void> {
     const weeks = new Set<number>()
@@ -50,7 +50,7 @@ export class Partitions {
     for (const week of nextWeeks) await unlessAway(() => this.#make(week), undefined)
   }
 
-  /** Another server may lack some. */
+  /** After a takeover: another server may lack partitions. */
   forget(): void {
     this.#weeks.clear()
   }

@@ -1,4 +1,4 @@
-// Connections to PostgreSQL: where it is, how it is spoken to, and which of several hosts is asked.
+// Connections to PostgreSQL: addresses, settings, and which of several hosts is used.
 
 import pg from 'pg'
 import { ServiceError } from '../../domain/errors.ts'
@@ -8,10 +8,10 @@ const CONNECT_MS_MAX = 3 * SECOND_MS
 /** If a statement is not answered within this time after its limit, the connection is dead. */
 const ANSWER_MS_MORE = 2 * SECOND_MS
 
-/** A process that stalls in a transaction gives its locks back. */
+/** The server ends the transaction of a process that stalls, and releases its locks. */
 const IDLE_IN_TRANSACTION_MS_MAX = 10 * SECOND_MS
 
-/** Whole numbers of 64 bits are times and counters, far below 2^53. */
+/** 64-bit integers are read as numbers: all are times or counters, far below 2^53. */
 const TYPES: pg.CustomTypesConfig = {
   getTypeParser: (type, format) =>
     type === pg.types.builtins.INT8 && format !== 'binary'
@@ -19,7 +19,7 @@ const TYPES: pg.CustomTypesConfig = {
       : (pg.types.getTypeParser(type, format) as never),
 }
 
-/** The host is a standby, or not the server that the setting promises. */
+/** The host is a standby. */
 export class NotPrimary extends Error {
   constructor() {
     super('the server is a standby')
@@ -27,7 +27,7 @@ export class NotPrimary extends Error {
   }
 }
 
-/** The database has only a part of its data so far. */
+/** A move into the database is unfinished: it has only part of the data. */
 export class MoveUnfinished extends Error {
   constructor() {
     super(
@@ -38,7 +38,7 @@ export class MoveUnfinished extends Error {
   }
 }
 
-/** Another server has the data, and what it lacks is still to be found out. */
+/** Another server has the data; the processes have yet to find out what it lacks. */
 export class TakeoverUndecided extends Error {
   constructor() {
     super('another server has the data: what it lacks is known within fifteen seconds')
@@ -53,17 +53,17 @@ export function addressesOf(databaseUrl: string): readonly string[] {
   return hosts.split(',').map((host) => head + host + rest)
 }
 
-/** A URL as it may be shown. */
+/** A URL that may be shown. */
 export function withoutPassword(databaseUrl: string): string {
   return databaseUrl
     .replace(/^([a-z]+:\/\/[^:/?]*):[^/?]*@/, '$1:***@')
     .replace(/([?&]password=)[^&]*/g, '$1***')
 }
 
-/** How every connection behaves, to whichever host. */
+/** Settings of every connection, whatever the host. */
 export function connectionSettings(address: string): pg.ClientConfig {
   return {
-    // A name in the URL would take the place of ours, by which a move knows processes.
+    // A name in the URL must not replace ours, by which a move recognises processes.
     connectionString: address.replace(/\bapplication_name=[^&]*&?/, ''),
     application_name: 'thermolog',
     connectionTimeoutMillis: CONNECT_MS_MAX,
@@ -74,7 +74,7 @@ export function connectionSettings(address: string): pg.ClientConfig {
   }
 }
 
-/** The server gives a statement up that takes longer, waiting for locks included. */
+/** The server cancels a statement that takes longer, waiting for locks included. */
 export function statementLimit(statementMsMax: number): pg.ClientConfig {
   return {
     statement_timeout: statementMsMax,
@@ -82,7 +82,7 @@ export function statementLimit(statementMsMax: number): pg.ClientConfig {
   }
 }
 
-/** Statements are prepared once on each connection, under a short name. */
+/** Prepares each statement once on each connection, under a short name. */
 const statementNames = new Map<string, string>()
 
 export function prepared(text: string, values: readonly unknown[]): pg.QueryConfig {
@@ -91,7 +91,7 @@ export function prepared(text: string, values: readonly unknown[]): pg.QueryConf
   return { name, text, values: [...values] }
 }
 
-/** The row of a statement that has one. */
+/** Runs a statement that finds exactly one row. */
 export async function readRow<Row extends object>(
   client: pg.ClientBase,
   text: string,
@@ -109,23 +109,23 @@ export async function refuseStandby(client: pg.ClientBase): Promise<void> {
   if (rows[0]?.isStandby !== false) throw new NotPrimary()
 }
 
-/** What fails where a server has answered. */
+/** Errors after which it is known that a server answered. */
 const ANSWERS = [pg.DatabaseError, ServiceError, MoveUnfinished, TakeoverUndecided]
 
 export interface Opening {
-  /** What is to be done before the connection is used. */
+  /** Runs before the connection is used. */
   readonly greet?: (client: pg.ClientBase) => Promise<void>
-  /** Gives up, whatever is waited for. */
+  /** Aborts the opening, whatever it waits for. */
   readonly signal?: AbortSignal
-  /** Of each statement; default: there is no limit. */
+  /** Time limit of each statement; default: none. */
   readonly statementMsMax?: number
 }
 
 /**
- * A connection of its own to the first host that is not a standby.
+ * Opens a connection outside of any pool, to the first host that is not a standby.
  *
- * @param isPipelined statements are sent without waiting for the answers of those before
- * @throws Error of the host that says most, if none can be used
+ * @param isPipelined send statements without waiting for earlier answers
+ * @throws Error the most telling one of all hosts, if none can be used
  */
 export async function connectAlone(
   databaseUrl: string,
@@ -140,7 +140,7 @@ export async function connectAlone(
       ...limit,
       pipeline: isPipelined,
     })
-    // Who waits for an answer is told as well; without a listener the process would end.
+    // Pending statements fail too; without a listener, though, the process would end.
     client.on('error', () => undefined)
     const givenUp = Promise.withResolvers<never>()
     const giveUp = () => givenUp.reject(signal?.reason)
@@ -151,7 +151,7 @@ export async function connectAlone(
       return client
     } catch (error) {
       failure = moreTelling(failure, error)
-      // Without a word: the server may not answer.
+      // Without a goodbye: the server may not answer.
       client.connection.stream.destroy()
     } finally {
       signal?.removeEventListener('abort', giveUp)
@@ -166,7 +166,7 @@ async function open(client: pg.Client, greet: Opening['greet']): Promise<void> {
   await greet?.(client)
 }
 
-/** The failure of two hosts that says more: a server's answer, and least that it is a standby. */
+/** The more telling of two hosts' failures: a server's answer first, being a standby last. */
 export function moreTelling(one: unknown, other: unknown): unknown {
   return rankOf(other) > rankOf(one) ? other : one
 }

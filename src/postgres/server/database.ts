@@ -1,5 +1,5 @@
-// The database as most parts use it: statements and short transactions over a pool of connections.
-// Groups of submissions have connections of their own.
+// The database for everything but lanes, which have connections of their own: statements and short
+// transactions over a pool of connections.
 
 import pg from 'pg'
 import type { Outcome } from '../../control/flow.ts'
@@ -24,20 +24,20 @@ export interface Sql {
   change(text: string, values?: readonly unknown[]): Promise<number>
 }
 
-/** A read that has not ended by then is given up. */
+/** Time limit of a read. */
 const STATEMENT_MS_MAX = 10 * SECOND_MS
 const IDLE_MS_MAX = 60 * SECOND_MS
 const ATTEMPTS_MAX = 5
 
 export interface DatabaseOptions {
-  /** What is to be done on every new connection before it is used. */
+  /** Runs on every new connection before its use. */
   readonly greet?: (client: pg.ClientBase) => Promise<void>
   readonly statementMsMax?: number
 }
 
 export class Database implements Sql {
   readonly #pools: readonly pg.Pool[]
-  /** The host that answered last is asked first. */
+  /** The host that answered last: it is tried first. */
   #at = 0
 
   /**
@@ -61,17 +61,17 @@ export class Database implements Sql {
     return (await this.run(text, values)).changes
   }
 
-  /** Runs a statement that is made for the occasion, without values. */
+  /** Runs a one-off statement, without preparing it. */
   async execute(text: string): Promise<void> {
     await this.#use((client) => client.query(text))
   }
 
   /**
-   * Runs work in one transaction, again from the start after a deadlock or a lost race for a unique
-   * value.
+   * Runs work in one transaction; after a deadlock or a lost race for a unique value, from the
+   * start again.
    *
    * @throws ServiceError `overloaded`: nothing has changed, the database is out of reach
-   * @throws ServiceError `outcome_unknown`: the connection was lost while it was committed
+   * @throws ServiceError `outcome_unknown`: the connection was lost during COMMIT
    */
   async transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
@@ -83,7 +83,7 @@ export class Database implements Sql {
     }
   }
 
-  /** One view of the data for all reads of the work. */
+  /** Runs work whose reads all see the same moment. */
   view<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
     return this.#use(async (client) => {
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
@@ -141,8 +141,8 @@ function openPool(
     ...statementLimit(statementMsMax),
     verify: (client, done) => void verify(client, greet, done),
   })
-  // A connection that is lost while nobody uses it is replaced by the pool; who uses it is told by
-  // the statement. Without listeners the process would end.
+  // The pool replaces a connection that is lost while idle; in use, the statement fails. Without
+  // listeners, though, the process would end.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => void client.on('error', () => undefined))
   return pool
@@ -176,7 +176,7 @@ function sqlOn(client: pg.ClientBase): Sql {
   }
 }
 
-/** PostgreSQL's texts have no place for U+0000: the sign for what cannot be shown stands there. */
+/** PostgreSQL's texts cannot contain U+0000: U+FFFD replaces it. */
 function storable(value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '\u{FFFD}') : value
 }
@@ -191,7 +191,7 @@ async function runTransaction<Result>(
   return result
 }
 
-/** A warning means that the commit may not have reached the standby that it waited for. */
+/** @throws ServiceError `outcome_unknown` also after a warning: a standby may lack the commit */
 async function commit(client: pg.ClientBase): Promise<void> {
   const warnings: string[] = []
   const hear = ({ message = '' }: { message?: string | undefined }) => void warnings.push(message)
@@ -217,13 +217,13 @@ async function isRolledBack(client: pg.ClientBase): Promise<boolean> {
   }
 }
 
-/** Whether the server has answered: the connection is as good as before. */
+/** Whether the server answered: then the connection can be used again. */
 function isAnswered(error: unknown): boolean {
   if (error instanceof ServiceError) return error.code !== 'outcome_unknown'
   return isOfStatement(error)
 }
 
-/** What keeps the database from working is temporary; what is wrong with a statement is our bug. */
+/** An unreachable database is temporary; an error in a statement is our bug. */
 function asServiceError(error: unknown): unknown {
   if (error instanceof ServiceError) return error
   if (codeOf(error) === DISK_FULL) return postponedError('storage_full', { cause: error })
@@ -236,7 +236,7 @@ function asServiceError(error: unknown): unknown {
   })
 }
 
-/** What is not worth a failure: with the database away it is done again later. */
+/** Runs work that may be skipped while the database is away: it is repeated later. */
 export async function unlessAway<Result>(
   work: () => Promise<Result>,
   otherwise: Result,

@@ -1,8 +1,8 @@
-// The settings that "acknowledged" rests on. They change while the server runs, so they are read
-// before a group commits and again behind its COMMIT: only what was committed with them met and
-// unchanged is acknowledged.
+// The settings that "acknowledged" rests on. They can change while the server runs, so they are
+// read before a group commits and again behind its COMMIT. A group is acknowledged only if both
+// times they were safe, and the same.
 
-/** `local`: on the primary's disk; `replicated`: on that of a synchronous standby as well. */
+/** `local`: on the primary's disk; `replicated`: on a synchronous standby's disk as well. */
 export type Durability = 'local' | 'replicated'
 
 /** One row of `READ_DURABILITY`. */
@@ -11,12 +11,12 @@ export interface DurabilityRow {
   readonly fullPageWrites: string
   readonly synchronousCommit: string
   readonly standbyNames: string
-  /** When the settings were last read by the server; text, only to be compared. */
+  /** When the server last loaded its settings; text, only compared. */
   readonly loadedAt: string
   readonly isStandby: boolean
-  /** The life of the data: another one after a promotion. `null` on a standby. */
+  /** Changes with a promotion. `null` on a standby. */
   readonly timeline: string | null
-  /** Of the data directory that the data began in; `null` where the server does not tell. */
+  /** Names the data directory in which the data began; `null` if the server does not tell. */
   readonly systemIdentifier: string | null
 }
 
@@ -49,7 +49,7 @@ export function durabilityFault(row: DurabilityRow, durability: Durability): str
   return undefined
 }
 
-/** Whether the settings read behind a COMMIT are those that it began with. */
+/** Whether the settings behind a COMMIT are the ones read before it. */
 export function isSameDurability(before: DurabilityRow, after: DurabilityRow): boolean {
   return (
     before.loadedAt === after.loadedAt &&

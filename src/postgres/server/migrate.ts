@@ -1,6 +1,6 @@
-// Bringing the schema up to date. New versions expand it, so that processes of the version before
-// work on beside them; what only they needed goes a version later. One process migrates at a time:
-// a row is locked, because advisory locks are per node where tables are spread over machines.
+// Brings the schema up to date. A new version only adds to it, so that processes of the version
+// before keep working; what only they needed is dropped one version later. One process migrates at
+// a time, by locking a row: where tables are spread over machines, advisory locks are per node.
 
 import type pg from 'pg'
 import { connectAlone } from './connection.ts'
@@ -14,10 +14,10 @@ export interface SchemaState {
   readonly oldestVersion: number
 }
 
-/** What this service wants. */
+/** The version that this service needs. */
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0
 
-/** The schema is of a later version, which this one cannot work on. */
+/** The schema is of a later version that this service cannot use. */
 class SchemaTooNew extends Error {
   constructor({ version, oldestVersion }: SchemaState) {
     super(
@@ -53,7 +53,7 @@ const NEW_IDENTITY = `
 export async function migrate(databaseUrl: string): Promise<readonly number[]> {
   const client = await connectAlone(databaseUrl, false)
   try {
-    // Nothing that waits for a standby, or for whoever does.
+    // First a read: it waits neither for a standby nor for a transaction that does.
     if ((await readSchemaState(client)).version >= SCHEMA_VERSION) return []
     await createVersionTable(client)
     const applied: number[] = []
@@ -78,10 +78,10 @@ export async function readSchemaState(client: pg.ClientBase): Promise<SchemaStat
   return state
 }
 
-/** A table has a type of its name, and rows in tables of the server. */
+/** Each of these may be the error: a table has a type of its name, and rows in system tables. */
 const MADE_BY_ANOTHER = [UNIQUE_VIOLATION, DUPLICATE_TABLE, DUPLICATE_OBJECT]
 
-/** Two processes may do this at once: then one of them finds it done. */
+/** Two processes may do this at once: one of them then finds it done. */
 async function createVersionTable(client: pg.ClientBase): Promise<void> {
   try {
     await client.query(CREATE_VERSION)
@@ -91,7 +91,7 @@ async function createVersionTable(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** @returns whether it was to be applied */
+/** @returns whether it had to be applied */
 async function applyOne(client: pg.ClientBase, migration: Migration): Promise<boolean> {
   const { version, oldestVersion, sql } = migration
   await client.query('BEGIN')

@@ -1,10 +1,10 @@
-// Noticing that another server has the data: a promoted standby, or a restored backup. No server
-// says which of the two it is; the processes do. Whoever is the first to notice records the streams
-// as found. Then everybody compares them with what it has seen, and nothing is accepted before it
-// is decided.
+// Notices that another server has the data: a promoted standby or a restored backup. The server
+// does not say which of the two it is, so the processes find out. The first to notice records the
+// streams as found. Then every process compares them with what it has seen; until this is decided,
+// nothing is accepted.
 //
-// It is a promotion if every commit has waited for a standby, the owner of each stream finds all
-// that it has acknowledged, and nobody has seen more than was found. Else something may be lost,
+// It is a promotion if every commit waited for a standby, the owner of each stream finds all that
+// it acknowledged, and no process has seen more than was found. Otherwise something may be lost,
 // and it is a restore. test/postgres/model/takeover.ts walks through every order of these steps.
 
 import { setTimeout as pause } from 'node:timers/promises'
@@ -25,16 +25,16 @@ import { askStore, noticeFound, renew } from './renewal.ts'
 import type { FindIdsInStore, Takeover } from './renewal.ts'
 import type { SeenStreams } from './seen-streams.ts'
 
-/** A process, and what it can say of the data. */
+/** What a process can say of the data. */
 export interface Witness {
-  /** As whom it holds streams. */
+  /** Its name as the owner of streams. */
   readonly owner: string
   readonly durability: Durability
   readonly seen: SeenStreams
   readonly findIdsInStore: FindIdsInStore
 }
 
-/** Longer than anybody is waited for. */
+/** In all longer than a takeover may be undecided. */
 const ATTEMPTS_MAX = 60
 const ATTEMPT_EVERY_MS = 250
 
@@ -47,8 +47,8 @@ const VOUCH = `
   WHERE NOT is_decided`
 
 /**
- * A stream that was left needs nobody to vouch for it, nor does one that nobody had committed to
- * for an hour when the last commit was: its owner is long gone.
+ * A stream that its owner has left needs no vouching. Neither does one whose last commit was an
+ * hour older than the last of all: its owner is long gone.
  */
 const JUDGE = `
   SELECT (SELECT may_lack FROM data_identity) AS "mayLack",
@@ -61,16 +61,16 @@ const JUDGE = `
 interface Judgement {
   readonly mayLack: boolean
   readonly isOverdue: boolean
-  /** By the owner of every stream, and there is one. */
+  /** Whether there are owners and all of them have vouched for their streams. */
   readonly isVouched: boolean
 }
 
 /**
- * Compares the server with the one that is recorded, and its streams with those that this process
- * has seen; to be done on every new connection, before anything is read or written.
+ * Compares the server with the recorded one, and its streams with what this process has seen. Runs
+ * on every new connection, before anything is read or written.
  *
- * @returns what has happened, if this process is the one that decides it
- * @throws TakeoverUndecided: for some seconds nothing can be said
+ * @returns what happened, if this process decided it
+ * @throws TakeoverUndecided: it cannot be decided for some seconds
  * @throws MoveUnfinished, and whatever `findIdsInStore` throws
  */
 export async function noticeTakeover(
@@ -82,7 +82,7 @@ export async function noticeTakeover(
   let decided: Takeover | undefined
   for (;;) {
     const { recorded, isLacking } = await compare(client, witness)
-    // What it has said is decided by now.
+    // What this process has testified is decided by now.
     const hasNews = isLacking && !isHeard
     if (!hasNews && isAsRecorded(recorded, server, witness)) {
       witness.seen.adopt(recorded)
@@ -94,7 +94,7 @@ export async function noticeTakeover(
   }
 }
 
-/** What is acknowledged while the question is under way is no news: it was asked before. */
+/** Copied before the query: rows acknowledged during it must not look as if they were lacking. */
 async function compare(client: pg.ClientBase, { seen }: Witness) {
   const before = seen.copy()
   const recorded = await readRecorded(client, before.epoch)
@@ -107,7 +107,7 @@ function isAsRecorded(recorded: RecordedServer, server: Server, { durability }: 
   return isMarked && isSameServer(recorded, server) && !recorded.isUndecided
 }
 
-/** @returns `undefined`: there is nothing to decide */
+/** @returns `undefined` if there is nothing to decide */
 async function testify(
   client: pg.ClientBase,
   server: Server,
@@ -130,7 +130,7 @@ async function testify(
   return rows[0]
 }
 
-/** How far data are complete that others have used already. */
+/** Up to when the data are complete, in an epoch that other processes have decided. */
 async function completeTo(client: pg.ClientBase, epoch: string | undefined): Promise<number> {
   const { rows } = await client.query<{ atMs: number }>(COMPLETE_TO, [epoch])
   return rows[0]?.atMs ?? 0
@@ -148,7 +148,7 @@ async function decide(
   return inTransaction(client, async () => {
     await lockRecorded(client)
     const { isUndecided, mayLack: mayLackNow } = await readRecorded(client)
-    // Another process has decided it, or has found something lacking.
+    // Another process has decided meanwhile, or found that something is lacking.
     if (!isUndecided || (mayLackNow && takeover === 'promotion')) return undefined
     await renew(client, takeover, idsInStore)
     return takeover
@@ -156,9 +156,9 @@ async function decide(
 }
 
 /**
- * Waits until whatever has happened is decided, before a process begins.
+ * Waits, before a process begins, until a takeover is decided.
  *
- * @param greet see `noticeTakeover` @throws whatever it throws in the end
+ * @param greet see `noticeTakeover` @throws what its last call throws
  */
 export async function untilDecided(
   databaseUrl: string,

@@ -1,4 +1,4 @@
-// Which server the data are recorded to be on, and whether it is the one that has them.
+// The server recorded as having the data, to compare with the one that has them.
 
 import type pg from 'pg'
 import { connectAlone, MoveUnfinished, readRow } from './connection.ts'
@@ -12,7 +12,7 @@ export const STREAMS = `
   (SELECT string_agg(concat_ws(':', stream_id, head, fence), ',' ORDER BY stream_id)
     FROM streams WHERE shard = 0)`
 
-/** `$1`: the epoch that the caller knows, or null. */
+/** `$1`: the caller's epoch, or null. */
 export const READ_RECORDED = `
   SELECT i.id, i.epoch, i.restored_to_ms AS "restoredToMs", i.may_lack AS "mayLack", i.timeline,
     i.system_identifier AS "systemIdentifier", to_regclass('moving') IS NOT NULL AS "isMoving",
@@ -31,9 +31,9 @@ export type Server = Pick<DurabilityRow, 'timeline' | 'systemIdentifier'>
 
 export interface RecordedServer extends Server, FoundData {
   readonly restoredToMs: number | null
-  /** Whether anything may have been acknowledged that another server would lack. */
+  /** Whether another server may lack something that was acknowledged. */
   readonly mayLack: boolean
-  /** Another server was noticed, and what it lacks is still to be found out. */
+  /** Another server was noticed; what it lacks is not decided yet. */
   readonly isUndecided: boolean
   readonly serverTimeMs: number
 }
@@ -42,7 +42,7 @@ export async function readServer(client: pg.ClientBase): Promise<Server> {
   return readRow<Server>(client, READ_DURABILITY)
 }
 
-/** @param epoch that the caller knows @throws MoveUnfinished */
+/** @param epoch the caller's @throws MoveUnfinished */
 export async function readRecorded(client: pg.ClientBase, epoch?: string): Promise<RecordedServer> {
   type Row = RecordedServer & { readonly isMoving: boolean }
   const { rows } = await client.query<Row>(READ_RECORDED, [epoch ?? null])
@@ -52,7 +52,7 @@ export async function readRecorded(client: pg.ClientBase, epoch?: string): Promi
   return recorded
 }
 
-/** What is found out is no acknowledgement: later commits wait for a standby, and so for this. */
+/** Does not wait for a standby: nothing is acknowledged here, and later commits wait for both. */
 export async function inTransaction<Result>(
   client: pg.ClientBase,
   work: () => Promise<Result>,
@@ -63,12 +63,12 @@ export async function inTransaction<Result>(
   return result
 }
 
-/** Until the transaction ends nobody else finds out anything. */
+/** Keeps other processes from deciding until the transaction ends. */
 export async function lockRecorded(client: pg.ClientBase): Promise<void> {
   await client.query(LOCK)
 }
 
-/** Records the server that the data are on. */
+/** Records the server that has the data. */
 export async function recordServer(client: pg.ClientBase, durability: Durability): Promise<void> {
   await recordAs(client, await readServer(client), durability === 'local')
 }
@@ -87,7 +87,7 @@ export function isSameServer(recorded: Server, server: Server): boolean {
   )
 }
 
-/** None is recorded before the first one. */
+/** Whether another server is recorded; before the first one, none is. */
 export function isOtherServer(recorded: Server, server: Server): boolean {
   return recorded.timeline !== null && !isSameServer(recorded, server)
 }

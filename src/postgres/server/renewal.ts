@@ -1,6 +1,6 @@
-// After another server has taken over, nothing that the one before may have given out is given
-// again: ids of sensors and users, numbers of rows, and the epoch, without which ETags and cursors
-// mean nothing. Where anything may be lost, the data get another id as well.
+// After a takeover, nothing that the server before may have given out is given out again: ids of
+// sensors and users, numbers of rows, and the epoch, without which ETags and cursors mean nothing.
+// If anything may be lost, the data also get a new id.
 
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
@@ -17,13 +17,13 @@ import {
   STREAMS,
 } from './recorded-server.ts'
 
-/** In bytes: the epoch is part of every ETag. */
+/** Short, because the epoch is part of every ETag. */
 const EPOCH_BYTES = 8
 const ID_BYTES = 16
 
 /**
- * The streams as found; and until when their owners may say that nothing is lacking, for it takes
- * twelve seconds until a connection that hangs is given up.
+ * The streams as found, and until when their owners may vouch for them: a connection that hangs is
+ * given up only after twelve seconds.
  */
 const NOTICE = `
   INSERT INTO takeovers (epoch, streams, complete_to_ms, undecided_until)
@@ -39,7 +39,7 @@ const COMPLETE_TO = `
   SELECT i.restored_to_ms AS "previousMs", t.complete_to_ms AS "completeToMs"
   FROM data_identity AS i, takeovers AS t WHERE NOT t.is_decided`
 const RENEW_ID = 'UPDATE data_identity SET id = $1, may_lack = false, restored_to_ms = $2'
-/** A link that was used may be unused in what was restored. */
+/** In restored data, a used link may be unused again. */
 const END_LINKS = 'DELETE FROM sign_in_links'
 const READ_STORE = 'SELECT (SELECT name FROM measurement_store) AS name'
 const READ_LAST_ID = 'SELECT coalesce(pg_sequence_last_value($1::regclass), 0) AS "lastId"'
@@ -51,8 +51,8 @@ interface Sequence extends Jump {
 }
 
 /**
- * Users and sensors have four-byte ids: a million is more than a standby can lack. That anything
- * was ever set aside says something to `verify`, and its ids are seen by operators alone.
+ * Users and sensors have four-byte ids: a million is more than a standby can lack. The ids of what
+ * was set aside are left alone: only operators see them, and their use tells `verify` something.
  */
 const SEQUENCES: readonly Sequence[] = [
   { name: 'users_id_seq', inStore: 'userId', ids: 2 ** 20, randomIds: 2 ** 24 - 1 },
@@ -62,8 +62,8 @@ const SEQUENCES: readonly Sequence[] = [
 ]
 
 /**
- * Rows far ahead, with nothing in them: forwarders pass the gap. Streams that nobody has vouched
- * for are left, so that the next takeover waits for no owner who is gone.
+ * Writes an empty row far ahead, so that forwarders pass the gap. Streams that no owner vouched for
+ * are left, so that the next takeover does not wait for an owner that is gone.
  */
 const MOVE_HEADS = `
   WITH moved AS (
@@ -77,13 +77,13 @@ const MOVE_HEADS = `
     coalesce((SELECT max(committed_at_ms) FROM journal), 0), 0
   FROM moved`
 
-/** A forwarder may have a fence that this copy has yet to give out, and rows that it never had. */
+/** A forwarder may have a later fence than this copy, and rows that this copy never had. */
 const END_LEASES = `
   UPDATE stream_forwarded SET fence = fence + 1048576, owner = NULL, lease_until = NULL`
 
 /**
- * Says which ids are taken in the measurement store of this name, which may be apart from the
- * database; `undefined`: none is used yet.
+ * Finds the highest ids in the measurement store of this name, which may be outside of the
+ * database; `undefined`: no store is used yet.
  */
 export type FindIdsInStore = (storeName: string | undefined) => Promise<HighestIds>
 
@@ -92,16 +92,16 @@ interface CompleteTo {
   readonly completeToMs: number
 }
 
-/** A standby that lacks nothing was promoted, or anything may be lacking. */
+/** `promotion`: nothing is lacking; `restore`: something may be. */
 export type Takeover = 'promotion' | 'restore'
 
-/** Records the streams as they are found, before anything moves. */
+/** Records the streams as found, before any of them advances. */
 export async function noticeFound(client: pg.ClientBase, completeToMs?: number): Promise<void> {
   const toMs = completeToMs ?? (await readRow<{ atMs: number }>(client, NEWEST_ROW)).atMs
   await client.query(NOTICE, [toMs])
 }
 
-/** Outside of a transaction: it takes as long as the store does. */
+/** Call it outside of a transaction: the store may take long. */
 export async function askStore(
   client: pg.ClientBase,
   findIdsInStore: FindIdsInStore,
@@ -110,7 +110,7 @@ export async function askStore(
   return findIdsInStore(name ?? undefined)
 }
 
-/** Ends what was noticed. @param idsInStore of a restore */
+/** Decides the takeover. @param idsInStore after a restore */
 export async function renew(
   client: pg.ClientBase,
   takeover: Takeover,
@@ -136,8 +136,8 @@ export async function renew(
 }
 
 /**
- * Takes the data for a restored copy, where no server tells that they are: they get a new identity,
- * and nothing that was given out since the copy is given again.
+ * Declares the data a restored copy, for servers that do not show it: gives them a new identity,
+ * and nothing given out since the copy is given out again.
  *
  * @throws MoveUnfinished, and whatever `findIdsInStore` throws: nothing has changed
  */

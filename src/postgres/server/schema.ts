@@ -12,8 +12,8 @@ export interface Migration {
 }
 
 const CONTROL = `
-  -- Which data these are. The id is another one after a restore; the epoch, which cursors and
-  -- versions carry, after a promotion too. Timeline and system identifier tell of both.
+  -- The identity of the data. A restore changes the id; a promotion, too, changes the epoch, which
+  -- cursors and versions carry. Timeline and system identifier reveal both.
   CREATE TABLE data_identity (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     id text NOT NULL,
@@ -23,13 +23,13 @@ const CONTROL = `
     restored_to_ms bigint,
     timeline text,
     system_identifier text,
-    -- Whether anything may have been acknowledged that no standby has, or that these data lack.
+    -- Whether a standby, or these data, may lack something that was acknowledged.
     may_lack boolean NOT NULL DEFAULT false
   );
 
-  -- Other servers that had the data. Epoch: the one that ended with it. Streams: as they were
-  -- found (stream:head:fence, ...), before anything moved. Complete to: nothing that is lacking is
-  -- older. Vouched: streams whose owners found all that they had acknowledged.
+  -- Takeovers. Epoch: the one that ended. Streams: as found (stream:head:fence, ...), before any
+  -- advanced. Complete to: whatever is lacking is newer. Vouched: streams whose owners found all
+  -- that they had acknowledged.
   CREATE TABLE takeovers (
     epoch text PRIMARY KEY,
     streams text NOT NULL,
@@ -45,7 +45,7 @@ const CONTROL = `
     email_key text COLLATE "C" NOT NULL UNIQUE,
     name text NOT NULL,
     created_at_ms bigint NOT NULL,
-    -- By signing in; else an operator made them.
+    -- Made by signing in; otherwise by an operator.
     has_signed_up boolean NOT NULL DEFAULT false
   );
 
@@ -57,12 +57,12 @@ const CONTROL = `
     rights text NOT NULL,
     serial_number_prefix text NOT NULL DEFAULT '',
     app_name text NOT NULL DEFAULT '',
-    -- Of a daemon token that its owner made.
+    -- For a daemon token that its owner made.
     made_in_session_id bigint,
     hash bytea NOT NULL UNIQUE,
     created_at_ms bigint NOT NULL,
     expires_at_ms bigint,
-    -- For how long one like it is valid; a token that is replaced expires sooner.
+    -- How long its successor will be valid; a replaced token expires sooner.
     lifetime_ms bigint,
     last_used_at_ms bigint,
     revoked_at_ms bigint,
@@ -97,7 +97,7 @@ const CONTROL = `
     name text NOT NULL
   );
 
-  -- The life of a store that may lose, when it restarts, what it has just taken.
+  -- The life of a store that may, when it restarts, lose what it has just taken.
   CREATE TABLE store_life (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     life text NOT NULL
@@ -111,8 +111,8 @@ const CONTROL = `
   );`
 
 const SENSORS = `
-  -- The lock of all that changes which sensors a user has: how many are live, and a counter of
-  -- their registrations, changes and deletions. A user without a row has none, and gets none.
+  -- The lock for changing which sensors a user has: how many are live, and a counter of their
+  -- registrations, changes and deletions. A user without a row has no sensors, and gets none.
   CREATE TABLE user_state (
     shard smallint NOT NULL,
     user_id int NOT NULL,
@@ -121,7 +121,7 @@ const SENSORS = `
     PRIMARY KEY (shard, user_id)
   ) WITH (fillfactor = 70);
 
-  -- Users who are gone, and whose sensors are deleted a few at a time.
+  -- Deleted users, whose sensors are deleted a few at a time.
   CREATE TABLE user_deletions (
     shard smallint NOT NULL,
     user_id int NOT NULL,
@@ -140,11 +140,11 @@ const SENSORS = `
     alias text NOT NULL,
     compensation_celsius float8 NOT NULL DEFAULT 0,
     created_at_ms bigint NOT NULL,
-    -- Time of the last info that the measurement store was given; the next one is later.
+    -- Time of the last info for the measurement store; the next one is later.
     info_at_ms bigint NOT NULL,
     deleted_at_ms bigint,
-    -- The user's counter of settings at its registration, last change or deletion; and at the last
-    -- change of its compensation.
+    -- The user's counter of settings at the sensor's registration, last change or deletion; and at
+    -- the last change of its compensation.
     changed_at_settings bigint NOT NULL DEFAULT 0,
     compensated_at_settings bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (shard, id)
@@ -154,10 +154,10 @@ const SENSORS = `
     ON sensors (shard, user_id, serial_number_key) WHERE deleted_at_ms IS NULL;
   CREATE INDEX sensors_by_id ON sensors (id);
 
-  -- What changes with every group: narrow, apart from the sensor, and the lock that serialises it.
-  -- A live sensor has a row, a deleted one has none. Version: one more with each change. Stream and
-  -- seq: the row of the journal that wrote it last. Pending: its last row in each stream that may
-  -- not have forwarded it yet.
+  -- What changes with every group, in a narrow row apart from the sensor; its lock serialises the
+  -- groups. Only live sensors have a row. Version: grows with each change. Stream and seq: the
+  -- journal row that wrote it last. Pending: its last row in each stream that may not have
+  -- forwarded it yet.
   CREATE TABLE sensor_state (
     shard smallint NOT NULL,
     sensor_id int NOT NULL,
@@ -170,10 +170,10 @@ const SENSORS = `
     last_seen_at_ms bigint,
     tie_break int NOT NULL DEFAULT 0,
     pending text NOT NULL DEFAULT '',
-    -- At most eight periods [first, last] in which its measurements lie: pairs of times.
+    -- At most eight periods that cover its measurements: pairs of times, first and last.
     time_spans bytea NOT NULL DEFAULT '',
-    -- The oldest measurement of the row that wrote it last; of the row before that: the hour of its
-    -- oldest one, and where it is.
+    -- The oldest measurement of the row that wrote it last; the hour of the oldest one of the row
+    -- before, and where that row is.
     oldest_at_ms bigint,
     before_hour int,
     before_stream int,
@@ -196,7 +196,7 @@ const SENSORS = `
     PRIMARY KEY (shard, sensor_id, hour)
   );
 
-  -- The next free tie-break of a millisecond in one of these periods.
+  -- The next free tie-break of a millisecond within a sensor's time spans.
   CREATE TABLE tie_breaks (
     shard smallint NOT NULL,
     sensor_id int NOT NULL,
@@ -213,8 +213,8 @@ const SENSORS = `
     PRIMARY KEY (shard, sensor_id, day)
   ) WITH (fillfactor = 80);
 
-  -- Deleted sensors whose measurements are still to be deleted from the store, after every stream
-  -- has forwarded past its head.
+  -- Deleted sensors whose measurements have yet to be deleted from the store, once every stream has
+  -- forwarded up to these heads.
   CREATE TABLE sensor_deletions (
     shard smallint NOT NULL,
     sensor_id int NOT NULL,
@@ -239,8 +239,8 @@ const STREAM = `
     PRIMARY KEY (shard, key, user_id)
   );
 
-  -- One connection commits to a stream. Stream 0 belongs to nobody: what changes sensors writes to
-  -- it, locking its row for the moment. Streams are numbered without a gap.
+  -- One connection commits to a stream. Stream 0 has no owner: whatever else changes sensors writes
+  -- to it, locking its row for that transaction. Streams are numbered without a gap.
   CREATE TABLE streams (
     shard smallint NOT NULL,
     stream_id int NOT NULL,
@@ -252,7 +252,7 @@ const STREAM = `
   ) WITH (fillfactor = 10);
   INSERT INTO streams (shard, stream_id) VALUES (0, 0);
 
-  -- Its forwarder's side, in another row: neither waits for the other.
+  -- The forwarder's side of a stream, in a table of its own: neither side waits for the other.
   CREATE TABLE stream_forwarded (
     shard smallint NOT NULL,
     stream_id int NOT NULL,
@@ -260,7 +260,7 @@ const STREAM = `
     fence bigint NOT NULL DEFAULT 0,
     owner text,
     lease_until timestamptz,
-    -- While rows are written again: up to which they have been, and how far they are to be.
+    -- During a replay: the last row written again, and the last one to write again.
     replayed_seq bigint,
     replay_through_seq bigint,
     PRIMARY KEY (shard, stream_id)
@@ -268,7 +268,7 @@ const STREAM = `
   INSERT INTO stream_forwarded (shard, stream_id) VALUES (0, 0);
 
   -- A row has what one commit accepted (entries) and what it changed of sensors (sensor_infos:
-  -- JSON). The group's id is random and of this attempt alone: an unknown outcome is looked up by
+  -- JSON). The group's id is random, for one attempt only: an unknown outcome is looked up by
   -- it.
   CREATE TABLE journal (
     shard smallint NOT NULL,
@@ -283,7 +283,7 @@ const STREAM = `
   );
   ALTER TABLE journal ALTER entries SET STORAGE EXTERNAL;
 
-  -- Measurements that the store refuses for good, until an operator settles them.
+  -- Measurements that the store will never take, until an operator settles them.
   CREATE TABLE set_aside (
     id bigint GENERATED BY DEFAULT AS IDENTITY,
     shard smallint NOT NULL,
@@ -299,8 +299,8 @@ const STREAM = `
   CREATE INDEX set_aside_by_id ON set_aside (id);`
 
 const REFUSED = `
-  -- Lines and elements of batches that cannot be stored as they are, equal ones of a user once.
-  -- Fields: which ones of a line were refused, as JSON; NULL: all of it.
+  -- Lines and elements of batches that cannot be stored as they are, each once for a user. Fields:
+  -- which ones of a line were refused, as JSON; NULL: all.
   CREATE TABLE refused (
     id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
     user_id int NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -321,7 +321,7 @@ const REFUSED = `
   CREATE INDEX refused_by_user ON refused (user_id, id);
   CREATE INDEX refused_due ON refused (retry_at_ms) WHERE retry_at_ms IS NOT NULL;
 
-  -- What each user has in it, and how much had to make room: the lock of a user's entries.
+  -- How much each user has there, and how much had to make room: the lock of a user's entries.
   CREATE TABLE refused_totals (
     user_id int PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
     bytes bigint NOT NULL DEFAULT 0,
@@ -339,7 +339,7 @@ const REFUSED = `
   );`
 
 const SHARED_STATE = `
-  -- What callers did in a period; gone with a crash, as with a restart of one process.
+  -- Points counted in a period; a crash of the server loses them.
   CREATE UNLOGGED TABLE rate_use (
     counter text COLLATE "C" NOT NULL,
     key text COLLATE "C" NOT NULL,
@@ -349,7 +349,7 @@ const SHARED_STATE = `
   );
   CREATE INDEX rate_use_by_end ON rate_use (until);
 
-  -- Recent sign-in codes by their hash; results are sealed with the code.
+  -- Recent sign-in codes by their hash; results are encrypted with the code.
   CREATE TABLE sign_in_codes (
     hash bytea PRIMARY KEY,
     first_seen_at timestamptz NOT NULL,

@@ -1,5 +1,5 @@
-// What this process knows of the data: the last row that it has seen in each stream, whether it
-// acknowledged it or another process did. A server that has less lacks something.
+// What this process has seen of the data: the last row of each stream, acknowledged by this or
+// another process. A server that has less lacks something.
 
 import { MINUTE_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
@@ -9,19 +9,19 @@ export type StreamsText = string
 
 interface Seen {
   readonly head: number
-  /** Which of its owners it had. */
+  /** Of the stream's owner then. */
   readonly fence: number
 }
 
-/** Which data a server has, and the streams as they were in an epoch that this process knows. */
+/** A server's data, and the streams as they were in this process's epoch. */
 export interface FoundData {
   readonly id: string
   readonly epoch: string
-  /** `null`: the data know nothing of that epoch. */
+  /** `null`: the data never had that epoch. */
   readonly streamsThen: StreamsText | null
 }
 
-/** Whoever has looked away for longer does not know what others have acknowledged meanwhile. */
+/** A process that has not looked for longer does not know what others acknowledged meanwhile. */
 const AWAKE_MS_MAX = MINUTE_MS
 
 type DataLife = Pick<FoundData, 'id' | 'epoch'>
@@ -29,7 +29,7 @@ type DataLife = Pick<FoundData, 'id' | 'epoch'>
 export class SeenStreams {
   readonly #clock: Clock
   #life: DataLife | undefined
-  /** By both clocks: one of them may stand still while the machine sleeps. */
+  /** By both clocks, because one of them may stand still while the machine sleeps. */
   #lookedAt: { readonly wallMs: number; readonly monotonicMs: number } | undefined
   readonly #streams = new Map<number, Seen>()
 
@@ -37,7 +37,6 @@ export class SeenStreams {
     this.#clock = clock
   }
 
-  /** The same, as it is now. */
   copy(): SeenStreams {
     const copy = new SeenStreams(this.#clock)
     copy.#life = this.#life
@@ -46,12 +45,12 @@ export class SeenStreams {
     return copy
   }
 
-  /** Of the data that it knows; `undefined`: it has only started. */
+  /** `undefined` until it adopts data. */
   get epoch(): string | undefined {
     return this.#life?.epoch
   }
 
-  /** Whether it has looked at all streams lately. */
+  /** Whether it looked at all streams within the last minute. */
   get isAwake(): boolean {
     if (this.#lookedAt === undefined) return false
     const { wallMs, monotonicMs } = this.#lookedAt
@@ -59,7 +58,7 @@ export class SeenStreams {
     return Math.max(...agesMs) <= AWAKE_MS_MAX
   }
 
-  /** From now on it goes by these data. */
+  /** Follows these data from now on. */
   adopt({ id, epoch }: DataLife): void {
     if (epoch === this.epoch) return
     this.#life = { id, epoch }
@@ -72,7 +71,7 @@ export class SeenStreams {
     this.#note(stream, { head: seq, fence: 0 })
   }
 
-  /** What a look has found. @param askedEpoch the epoch that it knew when it asked */
+  /** Takes what a look found. @param askedEpoch its epoch when the look began */
   noteLook(found: FoundData, askedEpoch: string | undefined): void {
     if (askedEpoch !== this.epoch) return
     if (found.epoch !== this.epoch) {
@@ -83,7 +82,7 @@ export class SeenStreams {
     this.#lookedAt = { wallMs: this.#clock.nowMs(), monotonicMs: this.#clock.monotonicMs() }
   }
 
-  /** Whether it has seen what the data do not have, and their id does not tell so yet. */
+  /** Whether the data lack something it has seen, though their id is still the same. */
   exceeds({ id, streamsThen }: FoundData): boolean {
     if (this.#life === undefined) return false
     if (streamsThen === null) return true

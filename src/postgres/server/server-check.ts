@@ -1,4 +1,4 @@
-// What a server must be to be relied on, found out at start: a fault is said with its remedy before
+// Checks at the start that a server is safe to use: names each fault and its remedy, before
 // anything is acknowledged.
 
 import { connectAlone, readRow } from './connection.ts'
@@ -11,13 +11,13 @@ import { SERVER_TIME_MS } from './server-time.ts'
 export interface ServerState {
   /** `15.18` */
   readonly version: string
-  /** What the database is called. */
+  /** The database's name. */
   readonly name: string
-  /** By its clock. */
+  /** By the server's clock. */
   readonly timeMs: number
-  /** Why it cannot be used; none: it can. */
+  /** Why it cannot be used; empty if it can. */
   readonly faults: readonly string[]
-  /** What an operator should know, and can live with. */
+  /** What an operator should know of, though it can be used. */
   readonly warnings: readonly string[]
 }
 
@@ -70,7 +70,7 @@ export async function checkServer(
 const IDS_USED = `
   SELECT greatest((SELECT last_value FROM sensor_ids), (SELECT max(id) FROM users))::float8 AS last`
 
-/** The same while the service runs, as far as it can change under it. */
+/** Checks again what can change while the service runs. */
 export async function readServerState(sql: Sql, durability: Durability): Promise<ServerState> {
   const [server] = await sql.rows<ServerRow>(READ_SERVER)
   const [row] = await sql.rows<DurabilityRow>(READ_DURABILITY)

@@ -1,4 +1,4 @@
-// The time of the server: those of processes differ.
+// The server's time, because the clocks of processes differ.
 
-/** Milliseconds, in SQL. */
+/** SQL: milliseconds since 1970. */
 export const SERVER_TIME_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'

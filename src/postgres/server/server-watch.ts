@@ -1,5 +1,5 @@
-// Which data the server has, whether it is safe to use, and whether the clock here agrees with its
-// own: as of the last look, so that a question never waits for the database.
+// Watches which data the server has, whether it is safe to use, and whether its clock agrees with
+// ours. Answers are those of the last look, so that none waits for the database.
 
 import { hostname } from 'node:os'
 import { SECOND_MS } from '../../domain/time.ts'
@@ -16,7 +16,7 @@ import type { SeenStreams } from './seen-streams.ts'
 const LOOK_EVERY_MS = SECOND_MS
 /** After this without an answer, or two failures, the database is out of reach. */
 const SILENT_MS_MAX = 5 * SECOND_MS
-/** Beyond the time that the question takes. */
+/** In addition to the time that the query takes. */
 const CLOCK_OFF_MS_MAX = 10 * SECOND_MS
 const LOOKS_OFF_MIN = 3
 
@@ -28,10 +28,10 @@ interface Collaborators {
 }
 
 interface Settings {
-  /** Which process this is. */
+  /** Names this process. */
   readonly process: string
   readonly durability: Durability
-  /** At the start. */
+  /** As of the start. */
   readonly identity: DataIdentity
   readonly server: ServerState
 }
@@ -42,9 +42,9 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
   #timer: NodeJS.Timeout | undefined
   #isLooking = false
   #answeredAtMs: number
-  /** One after the other. */
+  /** In a row. */
   #failures = 0
-  /** What was wrong with the clock, look after look; empty: nothing is. */
+  /** What the last looks found wrong with the clock; empty if the last one found nothing. */
   #clockFaults: string[] = []
   #identity: DataIdentity
   #server: ServerState
@@ -81,7 +81,7 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     return this.#clockFaults[LOOKS_OFF_MIN - 1]
   }
 
-  /** Looks, for the first time until it is known whether the clock agrees. */
+  /** Looks until it is certain whether the clock agrees; from then on, regularly. */
   async start(): Promise<void> {
     for (let looks = 0; looks < LOOKS_OFF_MIN; looks++) {
       await this.#look()

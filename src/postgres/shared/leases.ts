@@ -1,5 +1,5 @@
-// Leases on PostgreSQL, by the clock of the database: those of processes differ. With the database
-// away nobody has one.
+// Leases on PostgreSQL, by the database's clock, because those of processes differ. While the
+// database is away, no process has a lease.
 
 import { randomUUID } from 'node:crypto'
 import type { Leases } from '../../ports/leases.ts'

@@ -1,5 +1,5 @@
-// RateCounters on PostgreSQL: each process counts in memory, adds what it has counted to the shared
-// sums a few times a second, and gets them back. With the database away each goes on by itself.
+// RateCounters on PostgreSQL: each process counts in memory; a few times a second it adds its
+// counts to the shared sums and reads them. While the database is away, each process counts alone.
 
 import { MINUTE_MS } from '../../domain/time.ts'
 import type {
@@ -11,7 +11,7 @@ import type {
 import type { Clock, Log } from '../../ports/system.ts'
 import type { Database } from '../server/database.ts'
 
-/** Twice of it, and two statements, are less than the half second that is promised. */
+/** Twice this, and two statements, take less than the promised half second. */
 const SHARE_EVERY_MS = 150
 const SWEEP_EVERY_MS = MINUTE_MS
 const SWEPT_AT_ONCE = 10_000
@@ -22,9 +22,9 @@ interface Period {
   readonly periodMs: number
   /** By the monotonic clock. */
   untilMs: number
-  /** As the database said last: those of all processes. */
+  /** The sum of all processes, as of the last exchange. */
   sharedPoints: number
-  /** Counted here, and not there yet. */
+  /** Counted here, not yet added to the shared sum. */
   ownPoints: number
 }
 
@@ -61,7 +61,7 @@ export class PostgresRateCounters implements RateCounters {
   readonly #clock: Clock
   readonly #log: Log
   readonly #periods = new Map<string, Period>()
-  /** Since the last exchange. */
+  /** The periods counted since the last exchange. */
   readonly #touched = new Set<Period>()
   #timer: NodeJS.Timeout | undefined
   #sweptAtMs: number
@@ -78,7 +78,7 @@ export class PostgresRateCounters implements RateCounters {
     return { count: async (key, points) => this.#count(name, allowance, String(key), points) }
   }
 
-  /** What is counted from here on stays in this process. */
+  /** Later counts stay in this process. */
   close(): void {
     clearTimeout(this.#timer)
     this.#touched.clear()

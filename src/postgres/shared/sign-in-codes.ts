@@ -1,5 +1,5 @@
 // SignInCodes on PostgreSQL: one process exchanges a code, the others wait for the result. Only the
-// code's hash is stored; what it brought is sealed with the code.
+// code's hash is stored; the result is encrypted with the code.
 
 import { hash, randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
@@ -12,10 +12,10 @@ import type {
 import type { Database } from '../server/database.ts'
 import { seal, unseal } from './sealed.ts'
 
-/** Longer than an exchange may take: then its process has died. */
+/** Longer than an exchange may take: after that, its process has died. */
 const OWNED = `interval '15 seconds'`
 const REMEMBERED = `interval '2 minutes'`
-/** Codes remembered at the same time, about 2 KB each; beyond it, the oldest is forgotten. */
+/** About 2 KB each; beyond this, the oldest code is forgotten. */
 const CODES_MAX = 10_000
 const POLL_MS = 50
 

@@ -1,5 +1,5 @@
-// One-dimensional arrays in PostgreSQL's binary form, as values of statements: they cost half the
-// processor time of text on both sides.
+// Statement parameters: one-dimensional arrays in PostgreSQL's binary form. Both sides spend half
+// the processor time that text would take.
 
 const HEADER_BYTES = 20
 const OIDS = { int2: 21, int4: 23, int8: 20, float8: 701, uuid: 2950 }

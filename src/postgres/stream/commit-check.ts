@@ -1,6 +1,6 @@
-// Begins and ends transactions whose commit is to be relied on: the settings that durability rests
-// on are read in their first statement and again behind the COMMIT. Only when both find them met,
-// and the same, and the server has warned of nothing, is anything acknowledged.
+// Begins and ends transactions whose commit must be durable. The settings that durability rests on
+// are read in the first statement and again behind the COMMIT. Nothing is acknowledged unless both
+// reads find safe settings, the two are equal, and the server issued no warning.
 
 import type pg from 'pg'
 import { postponedError } from '../../domain/errors.ts'
@@ -25,7 +25,7 @@ export class CommitCheck {
     this.#durability = durability
   }
 
-  /** @throws ServiceError `overloaded`: nothing can be acknowledged with these settings */
+  /** @throws ServiceError `overloaded`: with these settings nothing can be acknowledged */
   async begin(): Promise<void> {
     const begun = this.#session.send('BEGIN')
     const [, { rows }] = await Promise.all([begun, this.#readDurability()])
@@ -39,14 +39,14 @@ export class CommitCheck {
   }
 
   /**
-   * Commits behind the statements that were sent.
+   * Sends COMMIT behind the statements already sent, and waits for all of them.
    *
    * @throws pg.DatabaseError: nothing is stored @throws CommitUnknown
    */
   async commit(sent: readonly Promise<unknown>[]): Promise<void> {
     const committing = this.#session.send('COMMIT')
     const reading = this.#readDurability()
-    // At once, so that none of them fails unheard.
+    // All at once: an unhandled rejection would end the process.
     const [outcomes, [committed, after]] = await Promise.all([
       Promise.allSettled(sent),
       Promise.allSettled([committing, reading]),
@@ -67,8 +67,8 @@ export class CommitCheck {
 }
 
 /**
- * @throws the error of a statement, or of the COMMIT, which the server has answered with a
- *   ROLLBACK: nothing is stored
+ * @throws the error of the COMMIT, or of the statement for which the server rolled back: nothing is
+ *   stored
  */
 function refuseRolledBack(
   committed: Outcome<pg.QueryResult>,

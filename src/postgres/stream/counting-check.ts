@@ -1,5 +1,5 @@
-// Whether the ledger counts what an insertion has really added: what lanes tell a duplicate by.
-// Tables that are spread over machines may count otherwise than others, so these are asked.
+// Checks that the server reports how many rows an INSERT into the ledger really added: lanes
+// recognise duplicates by that number. Tables spread over machines may count differently.
 
 import { randomBytes } from 'node:crypto'
 import type { Opening } from '../server/connection.ts'
@@ -7,16 +7,16 @@ import { insertEvents } from './group-writes.ts'
 import type { LedgerRow } from './group-writes.ts'
 import { Session } from './session.ts'
 
-/** Before the first migration there is no ledger; a move makes the key last. */
+/** The ledger is missing before the first migration; during a move its key is. */
 const HAS_KEY = `
   SELECT EXISTS (SELECT 1 FROM pg_constraint
     WHERE conrelid = to_regclass('ledger') AND contype = 'p') AS "hasKey"`
 const KEY_BYTES = 16
 
 /**
- * What is wrong with the ledger, asked as lanes ask; nothing of it stays. `undefined`: nothing, or
- * there is none yet.
+ * Inserts events as lanes do, and rolls back.
  *
+ * @returns what is wrong with the ledger; `undefined`: nothing, or it does not exist yet
  * @throws Error if the database is out of reach
  */
 export async function countingFault(
@@ -47,7 +47,7 @@ async function countsOnce(session: Session): Promise<boolean> {
   }
 }
 
-/** An event that nobody has, nor waits for. */
+/** An event with a random key: it is not in the ledger, and no other transaction waits for it. */
 function probeOf(shard: number): LedgerRow {
   const eventKey = randomBytes(KEY_BYTES).toString('latin1')
   return { eventKey, userId: 0, shard, sensor: { id: 0 }, measuredAtMs: 0, tempCelsius: 0 }

@@ -1,5 +1,5 @@
-// The key of an event in memory: the 16 bytes of its id's bits, one character each, and its user.
-// Keys are sorted as the primary key of the ledger is.
+// The key of an event in memory: 16 characters for the 16 bytes of its id's bits, then its user.
+// Such keys sort like the ledger's primary key.
 
 import { EVENT_BITS_WORDS, writeEventBits } from '../../domain/event-bits.ts'
 
@@ -11,7 +11,7 @@ export function eventKeyOf(eventId: string, userId: number): string {
   return keyOfBits(bytes, userId)
 }
 
-/** @param bits as the ledger has them */
+/** @param bits as stored in the ledger */
 export function keyOfBits(bits: Buffer, userId: number): string {
   return bits.toString('latin1') + String(userId)
 }

@@ -1,6 +1,6 @@
-// Decides a group of submissions, one after the other in the order in which they came, by the rules
-// of domain/acceptance.ts. A submission that is rejected leaves nothing behind for the next one.
-// Pure: what the database knows of events, sensors and times is looked up beforehand.
+// Decides a group's submissions in the order of their arrival, by the rules of
+// domain/acceptance.ts. A rejected submission has no effect on the next one. Pure: whatever the
+// database knows of events, sensors and times was looked up before.
 
 import { isSameContent, SubmissionFaults } from '../../domain/acceptance.ts'
 import type { AcceptanceRules } from '../../domain/acceptance.ts'
@@ -9,7 +9,7 @@ import type { ReceiptItem } from '../../domain/measurement.ts'
 import type { RejectedSubmission } from '../../ports/submissions.ts'
 import type { GroupedSubmission, GroupElement, NamedSensor } from './group.ts'
 
-/** A sensor that there is, or, without an id, one that is to be registered. */
+/** A registered sensor, or one without an id that the group registers. */
 export interface KnownSensor {
   /** 0 until it is registered. */
   id: number
@@ -22,7 +22,7 @@ export interface NewSensor extends KnownSensor, NamedSensor {
   readonly createdAtMs: number
 }
 
-/** An event that is stored, or will be with this group. */
+/** An event that is stored already, or will be with this group. */
 export interface KnownEvent {
   readonly sensor: KnownSensor
   readonly measuredAtMs: number
@@ -39,21 +39,21 @@ export interface NewEvent extends KnownEvent {
 
 /** What the database knows, under the locks of the transaction. */
 export interface GroupKnowledge {
-  /** The live sensor that a user means. */
+  /** The user's live sensor of that name. */
   findSensor(named: NamedSensor): KnownSensor | undefined
-  /** Live sensors of a user; more than any limit if the user is deleted. */
+  /** How many live sensors a user has; `Infinity` for a deleted user. */
   sensorCount(userId: number): number
   findEvent(eventKey: string): KnownEvent | undefined
   /** Where the measurements of a sensor lie. */
   spansOf(sensor: KnownSensor): ArrayLike<number>
-  /** The next free tie-break of a time within these spans. */
+  /** The next free tie-break, if the time lies within these spans. */
   nextTieBreak(sensor: KnownSensor, atMs: number): number
 }
 
 /** The outcome of a submission before its transaction: items, or why nothing is stored. */
 export type Decided = readonly ItemDraft[] | RejectedSubmission
 
-/** An item whose sensor may get its id later. */
+/** An item; a new sensor gets its id later. */
 export interface ItemDraft extends Pick<ReceiptItem, 'status' | 'measuredAtMs' | 'serialNumber'> {
   readonly sensor: KnownSensor
   /** Only for a conflict. */
@@ -67,7 +67,7 @@ export interface TieBreak {
   readonly next: number
 }
 
-/** What a submission adds to the group, until it is rejected. */
+/** What a submission adds to the group unless it is rejected. */
 class Additions {
   readonly events: NewEvent[] = []
   readonly byKey = new Map<string, NewEvent>()
@@ -96,7 +96,7 @@ export class GroupDecider {
   readonly #knows: GroupKnowledge
   readonly #rules: AcceptanceRules
   readonly #group = new Additions()
-  /** By user, the sensors that the group registers. */
+  /** How many sensors the group registers, by user. */
   readonly #registered = new Map<number, number>()
   #own = new Additions()
 
@@ -113,7 +113,7 @@ export class GroupDecider {
     return [...this.#group.sensors.values()]
   }
 
-  /** Those of times that have had, or lie among, other measurements. */
+  /** For times with several measurements, and times within a sensor's spans. */
   get tieBreaks(): readonly TieBreak[] {
     const kept: TieBreak[] = []
     for (const [sensor, times] of this.#group.tieBreaks) {

@@ -1,6 +1,7 @@
-// The transaction of a group: two round trips where all of its sensors are known and none of its
-// events, with locks and events in the first, the rest and the COMMIT in the second. Otherwise it
-// looks first. Either way it commits only if every event that it calls created was inserted by it.
+// The transaction of a group. If all its sensors are known and all its events new, it takes two
+// round trips: locks and events in the first, the rest and the COMMIT in the second. Otherwise it
+// looks up what is known first. Either way it commits only if it inserted every event that it
+// answers `created`.
 
 import { randomUUID } from 'node:crypto'
 import { judgeTime } from '../../domain/acceptance.ts'
@@ -19,7 +20,7 @@ import * as sql from './lane-statements.ts'
 import type { SensorCache } from './sensor-cache.ts'
 import type { Session } from './session.ts'
 
-/** A stream that a lane holds: another owner makes the fence another one. */
+/** A stream that a lane holds; every new owner raises the fence. */
 export interface HeldStream {
   readonly stream: number
   readonly fence: number
@@ -28,16 +29,16 @@ export interface HeldStream {
 /** Another process has taken the stream. */
 export class Fenced extends Error {}
 
-/** A group that was committed, or may have been: the row to look for, and what it would answer. */
+/** A group that was, or may have been, committed: which row to look for, and what to answer. */
 export interface Attempt {
   readonly stream: number
   readonly seq: number
-  /** Random, of this attempt alone: seq and fence are given again after a restore. */
+  /** Random, for this attempt only: after a restore, seq and fence repeat. */
   readonly groupId: string
   readonly decided: readonly Decided[]
 }
 
-/** Its COMMIT was sent, and what became of it is not known. */
+/** The COMMIT was sent; its outcome is unknown. */
 export class OutcomeUnknown extends Error {
   readonly attempt: Attempt
 
@@ -73,8 +74,8 @@ export class GroupTransaction {
   }
 
   /**
-   * @param isCareful an earlier attempt found something known
-   * @returns what was decided, when it is durable; `undefined`: nothing is stored, look carefully
+   * @param isCareful look up what is known first: an earlier attempt found some events known
+   * @returns what was decided, once it is durable; `undefined`: nothing is stored, try carefully
    * @throws Fenced, ServiceError, pg.DatabaseError, ConnectionLost: nothing is stored
    * @throws OutcomeUnknown
    */
@@ -89,7 +90,7 @@ export class GroupTransaction {
     }
   }
 
-  /** Whether it can be told beforehand what is new if nothing of it is known. */
+  /** Whether all of it can be inserted at once, provided that its events are new. */
   #isPlain(): boolean {
     const { futureMsMax, measuredAtMsMin } = this.#with.rules
     return this.#group.content.every(({ receivedAtMs, isOnlyChecked, elements }) => {
@@ -113,7 +114,7 @@ export class GroupTransaction {
     await this.#view.findTieBreaks()
     const decider = new GroupDecider(this.#view, this.#with.rules)
     const decided = this.#group.content.map((submission) => decider.decide(submission))
-    // Not foreseen: too many at one millisecond.
+    // Refused after all: too many measurements of one millisecond.
     if (decided.some((one) => 'code' in one)) return this.#rollBack()
     return this.#commit(head + 1, decider, decided)
   }
@@ -136,7 +137,7 @@ export class GroupTransaction {
     return this.#commit(head + 1, decider, decided)
   }
 
-  /** @returns the stream's head, locked until the end of the transaction */
+  /** Locks the stream until the transaction ends. @returns its head */
   async #holdStream(): Promise<number> {
     const { stream, fence } = this.#held
     const begun = this.#check.begin()
@@ -147,7 +148,7 @@ export class GroupTransaction {
     return row.head
   }
 
-  /** The first of each event id, with the sensors and times that are stored if it is new. */
+  /** The rows for the ledger, of repeated event ids the first, with the stored sensor and time. */
   #namedEvents(): LedgerRow[] {
     const rows = new Map<string, LedgerRow>()
     for (const { userId, shard, receivedAtMs, elements } of this.#group.content) {
@@ -181,7 +182,7 @@ export class GroupTransaction {
       ])
       this.#with.seen.noteRow(place.stream, seq)
     } else if (this.#with.durability === 'replicated') {
-      // What is a duplicate must be as durable as what is created: this commit waits for both.
+      // What a duplicate repeats must be on the standby too: this commit waits for that.
       const advanced = session.send(sql.ADVANCE_STREAM, [place.stream, seq - 1])
       await this.#commitAs(attempt, [advanced])
     } else this.#rollBack()

@@ -1,5 +1,5 @@
-// What the database knows of a group, as the statements of its transaction read it: sensors, how
-// many there are of a user, known events, and the state of each sensor under its lock.
+// What the database knows of a group, read by the statements of its transaction: its sensors, how
+// many its users have, its known events, and the state of each sensor, which is locked.
 
 import { decodeSpans, isCovered } from '../../domain/time-spans.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
@@ -16,7 +16,7 @@ import type { Session } from './session.ts'
 /** A sensor under the lock of the transaction. */
 export interface SensorState {
   readonly id: number
-  /** Of the latest reading; `null`: there is none. */
+  /** Of the latest reading; `null` before the first. */
   readonly measuredAtMs: number | null
   readonly tempCelsius: number | null
   readonly tieBreakNs: number
@@ -87,12 +87,12 @@ export class GroupView implements GroupKnowledge {
     return this.#tieBreaks.get(`${id}@${atMs}`) ?? 1
   }
 
-  /** Sensors that the group names and nobody has registered, as far as is known. */
+  /** Sensors that the group names and no look-up has found yet. */
   get unknownSensors(): readonly NamedSensor[] {
     return this.#named.filter((named) => this.findSensor(named) === undefined)
   }
 
-  /** The row of each stream up to which everything is forwarded. */
+  /** The last forwarded row of each stream. */
   get forwarded(): readonly JournalPlace[] {
     return this.#forwarded
   }
@@ -101,7 +101,7 @@ export class GroupView implements GroupKnowledge {
     this.#forwarded = (await this.#session.send<JournalPlace>(sql.READ_FORWARDED)).rows
   }
 
-  /** Looks up sensors that are not known. */
+  /** Looks up the unknown sensors. */
   async findSensors(): Promise<void> {
     const unknown = this.unknownSensors
     if (unknown.length === 0) return
@@ -146,7 +146,7 @@ export class GroupView implements GroupKnowledge {
     return missing.length === 0
   }
 
-  /** Looks up the events of the group that are stored. */
+  /** Looks up which events of the group are stored. */
   async findKnown(): Promise<void> {
     const users = new Map<string, number>()
     for (const { userId, elements } of this.#content) {
@@ -164,7 +164,7 @@ export class GroupView implements GroupKnowledge {
     }
   }
 
-  /** Looks up the next free tie-breaks of times that may be taken. */
+  /** Looks up the next free tie-breaks of times that may have measurements. */
   async findTieBreaks(): Promise<void> {
     const times = this.#coveredTimes()
     if (times.length === 0) return

@@ -1,4 +1,4 @@
-// What a decided group writes. Arrays are sorted as their rows are locked by everybody.
+// What a decided group writes. Arrays are sorted in the order in which every process locks rows.
 
 import { encodeInfos } from '../../control/store-records.ts'
 import { encodeEntries } from '../../domain/measurement-columns.ts'
@@ -15,7 +15,7 @@ import type { GroupView, SensorState } from './group-view.ts'
 import * as sql from './lane-statements.ts'
 import type { Session } from './session.ts'
 
-/** An event as the ledger has it. */
+/** A row of the ledger. */
 export interface LedgerRow {
   readonly eventKey: string
   readonly userId: number
@@ -25,7 +25,7 @@ export interface LedgerRow {
   readonly tempCelsius: number
 }
 
-/** @returns whether none of them was known */
+/** @returns whether none of the events was in the ledger */
 export async function insertEvents(session: Session, rows: readonly LedgerRow[]): Promise<boolean> {
   if (rows.length === 0) return true
   const sorted = rows.toSorted(byKey)
@@ -44,7 +44,7 @@ function byKey(one: LedgerRow, other: LedgerRow): number {
   return one.shard - other.shard || (one.eventKey < other.eventKey ? -1 : 1)
 }
 
-/** Registers sensors, and gives them their ids. Their users are locked. */
+/** Registers sensors and sets their ids. Their users must be locked. */
 export async function registerSensors(session: Session, sensors: readonly NewSensor[]) {
   if (sensors.length === 0) return
   const { rows } = await session.send<Pick<NewSensor, 'id' | 'userId' | 'serialNumberKey'>>(
@@ -77,7 +77,7 @@ export async function registerSensors(session: Session, sensors: readonly NewSen
   ])
 }
 
-/** The sensors' states after the group: latest reading, spans, where it was last written. */
+/** Updates the sensors' states: latest reading, time spans, last row of the journal. */
 export function updateSensors(
   session: Session,
   events: readonly NewEvent[],
@@ -123,7 +123,7 @@ function nextState(id: number, events: readonly NewEvent[], state: SensorState |
   return { id, shard, ...times, tempCelsius, tieBreakNs, spans, pending }
 }
 
-/** Keeps what the update overwrites of when histories have changed: once an hour a sensor. */
+/** Keeps as revisions what the update would overwrite: at most one an hour for each sensor. */
 export async function keepHistoryRevisions(
   session: Session,
   events: readonly NewEvent[],
@@ -140,7 +140,7 @@ export async function keepHistoryRevisions(
   await Promise.all(revisions.map(({ text, values }) => session.send(text, values)))
 }
 
-/** The rows that may not be forwarded yet, with the one that is being written. */
+/** A sensor's rows that may not be forwarded yet, and the one being written. */
 function pendingWith(
   pending: string,
   place: JournalPlace,
@@ -152,7 +152,7 @@ function pendingWith(
   return placesText([...placesOf(pending).filter(isWaiting), place])
 }
 
-/** Notes the next free tie-breaks of times that may be taken again. */
+/** Records the next free tie-breaks of times that later measurements may have as well. */
 export async function noteTieBreaks(
   session: Session,
   tieBreaks: readonly TieBreak[],
@@ -174,7 +174,7 @@ export async function noteTieBreaks(
   ])
 }
 
-/** Counts what was accepted by sensor and UTC day. */
+/** Counts accepted measurements by sensor and UTC day. */
 export function countDays(session: Session, events: readonly NewEvent[]): Promise<unknown> {
   const days = new Map<string, { shard: number; id: number; day: number; count: number }>()
   for (const { shard, sensor, measuredAtMs } of events) {
@@ -195,7 +195,7 @@ export function countDays(session: Session, events: readonly NewEvent[]): Promis
   ])
 }
 
-/** The row of the journal. */
+/** Writes the group's row of the journal. */
 export function insertRow(
   session: Session,
   { stream, seq }: JournalPlace,

@@ -1,4 +1,4 @@
-// A group of submissions on its way through a lane.
+// A group of submissions: what a lane commits in one transaction.
 
 import { groupMeasurementsMax, submissionsInFlightMax } from '../../domain/limits.ts'
 import type { Submission, SubmittedMeasurement } from '../../domain/measurement.ts'
@@ -7,14 +7,14 @@ import type { SubmissionGroup } from '../../ports/submissions.ts'
 import { shardOf } from '../../domain/shard.ts'
 import { eventKeyOf } from './event-key.ts'
 
-/** A spelling of a serial number in a submission. */
+/** A sensor as a submission spells its serial number. */
 export interface NamedSensor {
-  /** What the sensor is found by in memory. */
+  /** Identifies the sensor in memory. */
   readonly key: string
   readonly userId: number
   readonly serialNumber: string
   readonly serialNumberKey: string
-  /** What the sensor is called if this registers it. */
+  /** The sensor's name, if the submission registers it. */
   readonly alias: string
 }
 
@@ -76,14 +76,14 @@ export class Group implements SubmissionGroup {
   }
 }
 
-/** Submissions of a group as two groups. */
+/** Splits a group's submissions into two groups. */
 export function halvesOf({ content }: Group): [Group, Group] {
   const halves: [Group, Group] = [new Group(), new Group()]
   content.forEach((submission, at) => halves[at * 2 < content.length ? 0 : 1].take(submission))
   return halves
 }
 
-/** @param sensors those that the submission has named so far, by their spelling */
+/** @param sensors named by the submission so far, by spelling */
 function elementOf(
   { eventId, serialNumber, alias, tempCelsius, measuredAtMs }: SubmittedMeasurement,
   sensors: Map<string, NamedSensor>,
@@ -96,7 +96,7 @@ function elementOf(
   }
   let sensor = sensors.get(serialNumber)
   if (sensor === undefined) {
-    // PostgreSQL has no text with this character.
+    // PostgreSQL's texts cannot contain this character.
     const name = (alias ?? serialNumber).replaceAll('\0', '\ufffd')
     const names = { userId, serialNumber, serialNumberKey: serialNumberKey(serialNumber) }
     sensor = { ...names, key: sensorKeyOf(names), alias: name }

@@ -1,17 +1,17 @@
-// From when on the history of a sensor has changed since a row of the journal: the oldest times of
-// its last two rows are in its state, those before as revisions, one an hour.
+// From when on a sensor's history has changed since a row of the journal. The sensor's state has
+// the oldest times of its last two rows; those of earlier rows are kept as revisions, one an hour.
 
 import { EVERYTHING_HOUR } from '../../control/sensor-changes.ts'
 import { historyChangesMsMax } from '../../domain/limits.ts'
 import { HOUR_MS } from '../../domain/time.ts'
 
-/** Of the update of a sensor's state `s` by another row: the last row is now the one before. */
+/** For the update of a sensor's state `s` by a new row: its last row becomes the one before. */
 export const TO_BEFORE = `
     before_hour = floor(s.oldest_at_ms / ${HOUR_MS}.0), before_stream = s.stream_id,
     before_seq = s.seq`
 
 const SENSORS = 'unnest($1::smallint[], $2::int[]) AS own (shard, sensor_id)'
-/** Keeps what the update is about to overwrite; to be done before it, with the sensors locked. */
+/** Keeps what the update will overwrite: run it before, with the sensors locked. */
 const KEEP = `
   INSERT INTO history_revisions (shard, sensor_id, hour, stream_id, seq, version, at_ms)
   SELECT s.shard, s.sensor_id, s.before_hour, s.before_stream, s.before_seq, s.version - 1,
@@ -38,8 +38,8 @@ const DELETE_OLD = `
     AND old.at_ms < $3::bigint AND old.hour > ${EVERYTHING_HOUR}`
 
 /**
- * Keep a revision of each sensor whose state has one, and merge those that are too old: in this
- * order, in the transaction that has locked the sensors.
+ * Statements that keep a revision of each sensor that needs one, and merge those that are too old:
+ * to be run in this order, in the transaction that has locked the sensors.
  *
  * @param shards of the sensors, an array for the driver; and their ids
  */
@@ -55,17 +55,17 @@ export function revisionStatements(
   ]
 }
 
-/** The heads of all streams, in the order of their numbers: from 0 on, without a gap. */
+/** The heads of all streams, by their numbers: from 0 on, without gaps. */
 export const HEADS = '(SELECT array_agg(head ORDER BY stream_id)::float8[] FROM streams)'
 
-/** Whether a row is beyond the heads `$5` that somebody has seen. */
+/** Whether a row lies beyond the heads `$5` that a client has seen. */
 export function isUnseen(stream: string, seq: string): string {
   return `${seq} > coalesce(($5::bigint[])[${stream} + 1], 0)`
 }
 
 /**
- * The oldest time of what the sensor with the state `t` has got beyond them; null: nothing. Whoever
- * has seen its last row has seen those before, and the revisions of most sensors are not looked at.
+ * The oldest time that the sensor with the state `t` received beyond these heads; null: nothing. A
+ * client that has seen the last row has seen those before, so most sensors' revisions are not read.
  */
 export const HISTORY_FROM = `
   CASE WHEN ${isUnseen('t.stream_id', 't.seq')} THEN least(t.oldest_at_ms,

@@ -1,13 +1,13 @@
-// The statements of a lane. Locks are taken in one order by everybody: the stream's row, users by
-// id, sensors by id, keys of events, tie-breaks; so nobody waits in a circle.
+// The statements of a lane. Every transaction takes locks in the same order, so that none deadlock:
+// the stream's row, users by id, sensors by id, keys of events, tie-breaks.
 
 import { TO_BEFORE } from './history-revisions.ts'
 import { SERVER_TIME_MS } from '../server/server-time.ts'
 
-/** For how long a stream is its owner's after its last commit. */
+/** How long a stream stays its owner's after its last commit. */
 const LEASE = `clock_timestamp() + interval '10 seconds'`
 
-/** One that nobody holds; before others the one that the lane had when its connection was lost. */
+/** A stream that nobody holds; preferably the lane's own one from before it lost its connection. */
 export const TAKE_FREE_STREAM = `
   UPDATE streams SET fence = fence + 1, owner = $1, lease_until = ${LEASE}
   WHERE shard = 0 AND stream_id = (
@@ -28,7 +28,7 @@ export const MAKE_STREAM = `
   )
   SELECT stream_id AS stream, fence FROM made`
 
-/** Waits for whatever its last owner has under way: afterwards the outcome of that is final. */
+/** Waits for the last owner's transaction: afterwards its outcome is final. */
 export const TAKE_STREAM = `
   UPDATE streams SET fence = fence + 1, owner = $1, lease_until = ${LEASE}
   WHERE shard = 0 AND stream_id = $2
@@ -37,7 +37,7 @@ export const TAKE_STREAM = `
 export const LEAVE_STREAM = `
   UPDATE streams SET lease_until = NULL WHERE shard = 0 AND stream_id = $1 AND fence = $2`
 
-/** All that a process has, also those of connections that are lost. */
+/** All streams of a process, including those of lost connections. */
 export const LEAVE_STREAMS = `
   UPDATE streams SET lease_until = NULL WHERE shard = 0 AND owner = $1`
 
@@ -57,7 +57,7 @@ export const LOCK_USERS = `
   JOIN user_state AS s ON s.shard = wanted.shard AND s.user_id = wanted.user_id
   ORDER BY s.shard, s.user_id FOR NO KEY UPDATE OF s`
 
-/** Sensors of deleted users have a state until they are deleted as well; mostly there are none. */
+/** Sensors of a deleted user keep their state until they are deleted too; mostly there are none. */
 const NOT_OF_DELETED = 's.user_id <> ALL (ARRAY(SELECT user_id FROM user_deletions))'
 
 export const FIND_SENSORS = `
@@ -68,7 +68,7 @@ export const FIND_SENSORS = `
     AND s.serial_number_key = wanted.key AND s.deleted_at_ms IS NULL
   WHERE ${NOT_OF_DELETED}`
 
-/** Fewer rows than asked for: a sensor was deleted, or its user, whose sensors nobody waits for. */
+/** Fewer rows than asked for: a sensor or its user was deleted. No lock on deleted users. */
 export const LOCK_SENSORS = `
   SELECT s.sensor_id AS id, s.measured_at_ms AS "measuredAtMs", s.temp_celsius AS "tempCelsius",
     s.tie_break AS "tieBreakNs", s.pending, s.time_spans AS spans,
@@ -93,7 +93,7 @@ export const FIND_TIE_BREAKS = `
   JOIN tie_breaks AS t ON t.shard = wanted.shard AND t.sensor_id = wanted.sensor_id
     AND t.at_ms = wanted.at_ms`
 
-/** Fewer rows than given: something of it is known. */
+/** Fewer rows than given: some of the events were known. */
 export const INSERT_EVENTS = `
   INSERT INTO ledger (shard, key, user_id, sensor_id, at_ms, temp_celsius)
   SELECT * FROM

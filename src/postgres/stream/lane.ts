@@ -28,8 +28,8 @@ import * as sql from './lane-statements.ts'
 import { ConnectionLost, Session } from './session.ts'
 
 /**
- * How long a group is worked at. Later its sender has gone, and rows of the journal by which an
- * outcome is looked up may be pruned.
+ * How long a lane works at a group. After that its sender has gone, and the row of the journal that
+ * tells the outcome may be pruned.
  */
 const PATIENCE_MS = 10 * SECOND_MS
 
@@ -38,9 +38,9 @@ const RECONNECT_MS = 100
 
 export interface LaneSettings extends TransactionSettings {
   readonly databaseUrl: string
-  /** Which process this is, for people who look at the database. */
+  /** Names this process to people who look at the database. */
   readonly owner: string
-  /** What is to be done on every new connection before it is used. */
+  /** Runs on every new connection before its use. */
   readonly greet: (client: pg.ClientBase) => Promise<void>
 }
 
@@ -51,22 +51,22 @@ export class Lane {
   #lastStream = 0
   #turn: Promise<unknown> = Promise.resolve()
   #waiting = 0
-  /** Of the group that is being committed: aborted when it is out of time. */
+  /** Aborted when the group being committed is out of time. */
   #patience = new AbortController().signal
 
   constructor(settings: LaneSettings) {
     this.#settings = settings
   }
 
-  /** Groups that it has not finished. */
+  /** How many groups it has not finished. */
   get waiting(): number {
     return this.#waiting
   }
 
   /**
-   * Commits a group after those before it.
+   * Commits a group after the earlier ones.
    *
-   * @returns what was decided about each submission, when it is durable
+   * @returns what was decided about each submission, once it is durable
    * @throws ServiceError `overloaded`, `storage_full`: nothing of the group is stored
    * @throws ServiceError `outcome_unknown`
    */
@@ -81,7 +81,7 @@ export class Lane {
     }
   }
 
-  /** Finishes what it has, and leaves the stream to others. */
+  /** Finishes its groups, and leaves the stream to other lanes. */
   async close(): Promise<void> {
     await this.#turn
     const session = this.#session
@@ -144,8 +144,10 @@ export class Lane {
   }
 
   /**
-   * What was decided about a group whose COMMIT was not answered, if it is stored. Taking its
-   * stream waits until the server is done with the lost transaction; then the group's row tells.
+   * Looks up a group whose COMMIT was not answered. Taking its stream waits until the server has
+   * finished the lost transaction; then the group's row tells.
+   *
+   * @returns what was decided about it; `undefined`: it is not stored
    */
   async #lookUpOutcome(attempt: Attempt): Promise<readonly Decided[] | undefined> {
     const { stream, seq, groupId, decided } = attempt
@@ -177,7 +179,7 @@ export class Lane {
     this.#held = undefined
   }
 
-  /** Makes ready for another attempt. @throws what makes one useless */
+  /** Prepares another attempt. @throws the error, if another attempt would be useless */
   async #recover(error: unknown, isUnknown: boolean): Promise<void> {
     if (error instanceof Fenced) {
       this.#held = undefined

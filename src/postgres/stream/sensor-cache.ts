@@ -1,5 +1,5 @@
-// Sensors that a lane has seen, so that most groups need not look them up. A deleted one is found
-// out by the lock of its row, which is gone.
+// Sensors that lanes have seen, so that most groups need not look them up. A deleted sensor is
+// noticed when its state is to be locked: that row is gone.
 
 import type { KnownSensor } from './group-decider.ts'
 

@@ -1,11 +1,11 @@
-// The connection of a lane: statements are sent without waiting for the answers to those before.
+// The connection of a lane. Statements are pipelined: sent without waiting for earlier answers.
 
 import type pg from 'pg'
 import { connectAlone, prepared } from '../server/connection.ts'
 import type { Opening } from '../server/connection.ts'
 import { isOfStatement } from '../server/failures.ts'
 
-/** The connection is gone, or the server has ended it: what was not answered may have happened. */
+/** The connection is lost, or the server ended it: unanswered statements may have had effect. */
 export class ConnectionLost extends Error {}
 
 type Answer<Row extends pg.QueryResultRow> = Promise<pg.QueryResult<Row>>
@@ -24,13 +24,13 @@ export class Session {
     return new Session(await connectAlone(databaseUrl, true, opening))
   }
 
-  /** Warnings and notices of the server so far. */
+  /** How many warnings and notices the server has sent so far. */
   get warnings(): number {
     return this.#warnings
   }
 
   /**
-   * Sends a statement behind all others.
+   * Sends a statement behind all earlier ones.
    *
    * @throws pg.DatabaseError of the statement @throws ConnectionLost
    */
@@ -39,12 +39,12 @@ export class Session {
       if (isOfStatement(cause)) throw cause
       throw new ConnectionLost('the connection to the database is lost', { cause })
     })
-    // Of several that fail, the caller hears of the first; the others may not end the process.
+    // If several fail, the caller awaits only the first; the others must not end the process.
     answer.catch(ignore)
     return answer
   }
 
-  /** Ends the connection at once, and with it whatever the server does for it. */
+  /** Cuts the connection at once; the server then gives up what it does for it. */
   destroy(): void {
     this.#client.connection.stream.destroy()
   }

@@ -17,7 +17,7 @@ export class PostgresSubmissionCommitter implements SubmissionCommitter {
   readonly #lanes: readonly Lane[]
   readonly #onJournalled: (measurements: number) => void
 
-  /** @param onJournalled told of new journal rows, with how many measurements they have */
+  /** @param onJournalled called with the number of new measurements, after a commit of any */
   constructor(
     settings: Omit<LaneSettings, 'sensors'> & { readonly lanes: number },
     onJournalled: (measurements: number) => void,
@@ -53,8 +53,8 @@ function outcomeOf(decided: Decided): SubmissionOutcome {
 }
 
 /**
- * An error of ours, or of a statement, refuses the submission that causes it: the others of its
- * group have nothing to do with it, and nothing of the group is stored then.
+ * A bug of ours, or an error of a statement, refuses the submission that causes it. Nothing of the
+ * group is stored then, so the other submissions are tried again, in halves.
  */
 async function commitApart(lane: Lane, group: Group): Promise<readonly Decided[]> {
   try {
@@ -71,7 +71,7 @@ async function commitApart(lane: Lane, group: Group): Promise<readonly Decided[]
   }
 }
 
-/** The other half may be stored by now, so a failure is that of its own submissions. */
+/** The other half may be stored by now, so a failure concerns this half's submissions only. */
 async function commitHalf(lane: Lane, half: Group): Promise<readonly Decided[]> {
   try {
     return await commitApart(lane, half)

@@ -1,5 +1,5 @@
-// Checks what control data say of each other: how many sensors a user has, that a live sensor has a
-// state and a user, and how much is kept of what was refused.
+// Checks that control data agree: how many sensors a user has, that every live sensor has a state
+// and a user, and how many bytes of refused entries are kept.
 
 import type { Report } from '../../domain/finding.ts'
 import type { Database } from '../server/database.ts'

@@ -1,6 +1,5 @@
-// Checks that every stream has the rows that it must still have. Rows leave only at the old end,
-// once they are forwarded; numbers are consecutive, except for the jump after a takeover, which an
-// empty row marks.
+// Checks that no stream lacks rows. Only the oldest rows are deleted, once they are forwarded;
+// numbers are consecutive, except for the jump after a takeover, which an empty row marks.
 
 import type { Report } from '../../domain/finding.ts'
 import { ENTRY_BYTES } from '../../domain/measurement-columns.ts'
@@ -37,10 +36,10 @@ interface StreamRow {
   readonly stream: number
   readonly head: number
   readonly forwarded: number | null
-  /** `null`: it has no rows. */
+  /** `null`: the stream has no rows. */
   readonly first: number | null
   readonly last: number | null
-  /** Whether the first row may follow any number. */
+  /** Whether the first row may follow any number: it marks a jump. */
   readonly isGap: boolean
 }
 

@@ -1,4 +1,4 @@
-// Checks the ledger against sensors and the measurements that were accepted, and that no new
+// Checks the ledger against the sensors and the counts of accepted measurements, and that no new
 // measurement can get the tie-break of a stored one.
 
 import { describeTaken } from '../../domain/finding.ts'
@@ -7,7 +7,7 @@ import { decodeSpans } from '../../domain/time-spans.ts'
 import type { Database, Sql } from '../server/database.ts'
 import { RESTORE } from './remedies.ts'
 
-/** The shard of a user, as shard.ts has it. */
+/** The shard of a user in SQL, computed as in shard.ts. */
 const SHARD = '((user_id::bigint * 2654435761) % 4294967296) >> 26'
 const EVENTS = 'SELECT count(*) AS events FROM ledger'
 const SENSORS = `
@@ -62,7 +62,7 @@ interface FreeTime {
   readonly times: number
 }
 
-/** @returns how many events there are */
+/** @returns the number of events */
 export async function checkLedger(
   database: Database,
   mayHaveDropped: boolean,
@@ -89,7 +89,7 @@ function problemOf(sensor: SensorRow, mayHaveDropped: boolean): string | undefin
   return `the ledger knows ${events} events, but ${accepted ?? 0} measurements were accepted`
 }
 
-/** The next tie-break of every time is above those that are stored. */
+/** Checks that the next tie-break of every time is above the stored ones. */
 export async function checkTieBreaks(database: Database, report: Report): Promise<void> {
   for (const row of await database.rows<FreeTime>(TAKEN_AGAIN)) reportFree(row, report)
   for (let lastId: number | undefined = 0; lastId !== undefined;) {
@@ -98,7 +98,7 @@ export async function checkTieBreaks(database: Database, report: Report): Promis
   }
 }
 
-/** @returns the last sensor that was checked */
+/** @returns the last sensor checked */
 async function checkSpans(sql: Sql, afterId: number, report: Report): Promise<number | undefined> {
   const rows = await sql.rows<{ id: number; spans: Buffer }>(SPANS, [afterId])
   const gaps = rows.flatMap(({ id, spans }) => gapsOf(id, decodeSpans(spans)))
@@ -111,7 +111,7 @@ async function checkSpans(sql: Sql, afterId: number, report: Report): Promise<nu
 
 type Gap = readonly [sensorId: number, afterMs: number, beforeMs: number]
 
-/** Where no measurement may be, for the first one there gets the tie-break 0. */
+/** Outside of the time spans no measurement may lie: the next one there gets the tie-break 0. */
 function gapsOf(sensorId: number, spans: Float64Array): Gap[] {
   const [firstMs, lastMs] = EDGES_MS
   const edges = [firstMs, ...spans, lastMs]

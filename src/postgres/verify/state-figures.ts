@@ -1,11 +1,11 @@
-// Figures of what is in the database, for monitoring. A scrape reads those of the last look, so
+// Figures of the database's contents, for monitoring. A scrape reads those of the last look, so
 // that it never waits for the database.
 
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock, Log } from '../../ports/system.ts'
 import type { Database } from '../server/database.ts'
 
-/** A scan of all sensors. */
+/** Each count scans all sensors. */
 const COUNT_EVERY_MS = 15 * SECOND_MS
 
 const COUNTS = `
@@ -26,7 +26,7 @@ interface Counts {
   readonly deletions: number
   readonly setAside: number
   readonly deletedAtMs: number | null
-  /** As of the last analysis of the table. */
+  /** As of the table's last ANALYZE. */
   readonly events: number
 }
 

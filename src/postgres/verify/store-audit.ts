@@ -1,6 +1,6 @@
-// What the measurement store in PostgreSQL has, with no table trusted to vouch for another: which
-// sensors, how many measurements on each day, and whether the summaries are those of the
-// measurements. Each statement sees one moment, and summaries change with their measurements.
+// Audits the measurement store in PostgreSQL: which sensors it has, how many measurements on each
+// day, and whether the summaries match the measurements. No table vouches for another. Each
+// statement sees one moment, in which summaries and measurements must agree.
 
 import { RESTORE_PART } from '../../domain/finding.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/time.ts'
@@ -19,7 +19,7 @@ const WINDOWS = [
   { table: 'measurements_hour', windowMs: HOUR_MS },
   { table: 'measurements_day', windowMs: DAY_MS },
 ]
-/** Sums of sums are added up in a different order than here. */
+/** Stored sums were added up in a different order. */
 const SUM_TOLERANCE = 1e-9
 const OF_SENSOR = 'WHERE sensor_id = $1 AND at_ms >= $2 AND at_ms < $3'
 const mismatchesIn = (table: string, windowMs: number) => `
@@ -38,7 +38,7 @@ interface WrongSummary {
   readonly table: string
   readonly startMs: number
   readonly measurements: number
-  /** 0 if there is no summary. */
+  /** 0 without a summary. */
   readonly summarised: number
 }
 
@@ -56,7 +56,7 @@ export class PostgresStoreAudit {
     return `No API shows them and their id is never reused. Delete them: ${deletions.join(' ')}`
   }
 
-  /** Sensors of which anything is there. */
+  /** The sensors that have measurements or summaries. */
   async sensorIds(): Promise<Set<number>> {
     const rows = await this.#database.rows<{ id: number }>(SENSOR_IDS)
     return new Set(rows.map(({ id }) => id))
@@ -70,7 +70,7 @@ export class PostgresStoreAudit {
     return new Map(rows.map(({ day, measurements }) => [day * DAY_MS, measurements]))
   }
 
-  /** Yields how many measurements were checked, and what is wrong. */
+  /** Yields the number of measurements checked, and the wrong summaries. */
   async *checkSummaries(
     sensorId: number,
     range: TimeRange,
