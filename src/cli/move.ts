@@ -3,8 +3,6 @@
 
 import type { Command } from 'commander'
 import { FormError, readDatabaseUrl } from '../config-values.ts'
-import type { MoveOutcome } from '../data-dir/move-to-database.ts'
-import type { InfluxMove } from '../data-dir/move-to-influx.ts'
 import { DataDirInUse } from '../domain/errors.ts'
 import { failed, usage } from '../operations/operations.ts'
 import { example } from './arguments.ts'
@@ -53,11 +51,7 @@ async function intoDatabase(url: string, progress: StepProgress): Promise<readon
   const config = await readSettingsOfDataDir()
   const { moveToDatabase } = await import('../data-dir/move-to-database.ts')
   const durability = config.database?.durability ?? 'local'
-  const { database, rows }: MoveOutcome = await moveToDatabase(
-    config,
-    { url, durability },
-    progress,
-  )
+  const { database, rows } = await moveToDatabase(config, { url, durability }, progress)
   const closed = `the data are in ${database} now: set DATABASE_URL to it; DATA_DIR is closed`
   const { measurements, ledger = 0, sensors = 0, users = 0 } = rows
   if (measurements === undefined) return [closed]
@@ -69,7 +63,7 @@ async function intoDatabase(url: string, progress: StepProgress): Promise<readon
 async function intoInflux(progress: StepProgress): Promise<readonly string[]> {
   const config = await readSettingsOfFiles(readSettingsOfDataDir, INSTEAD)
   const { moveToInflux } = await import('../data-dir/move-to-influx.ts')
-  const { measurements, storeName }: InfluxMove = await moveToInflux(config, progress)
+  const { measurements, storeName } = await moveToInflux(config, progress)
   if (measurements === undefined) return [`DATA_DIR already uses ${storeName}: nothing to move`]
   return [
     `moved ${counted(measurements, 'measurement')}; both sides have been compared`,

@@ -20,7 +20,7 @@ import type { MovedTo } from '../system/data-dir.ts'
 import { compareDays } from './compare-days.ts'
 import { lockDrained } from './own-drained.ts'
 
-export interface MoveOutcome {
+interface MoveOutcome {
   /** Where the data are, without its password. */
   readonly database: string
   /** Rows by table; none when only the end of a move was missing. */
@@ -68,7 +68,7 @@ async function openTarget({ url, durability }: DatabaseConfig): Promise<MoveTarg
 }
 
 async function move(moving: Moving): Promise<MoveOutcome['rows']> {
-  const { config, to, target, progress } = moving
+  const { config, to, target, database, progress } = moving
   const moved = await readMoved(config.dataDir)
   if (moved !== undefined) {
     await finishMoved(moving, moved)
@@ -82,7 +82,8 @@ async function move(moving: Moving): Promise<MoveOutcome['rows']> {
       const storeName = storeNameOf({ influx: undefined, database: to })
       const rows = await target.moveRows(data, storeName, progress)
       await checkSides(moving, data)
-      await closeDirectory(moving, data.identity.id)
+      const at = formatInstant(systemClock.nowMs())
+      await noteMoved(config.dataDir, { database, storeId: data.identity.id, at })
       await target.openDatabase()
       return rows
     } finally {
@@ -112,11 +113,6 @@ async function checkSides({ target, progress }: Moving, data: MovedData): Promis
   if (differences.length === 0) return
   const hint = 'DATA_DIR keeps its data. Make the database anew, and run the command again.'
   throw failed(`the two sides differ:\n  ${differences.join('\n  ')}`, hint)
-}
-
-async function closeDirectory({ config, database }: Moving, storeId: string): Promise<void> {
-  const at = formatInstant(systemClock.nowMs())
-  await noteMoved(config.dataDir, { database, storeId, at })
 }
 
 function asFailure(error: unknown): unknown {

@@ -21,7 +21,7 @@ import { InfluxTarget } from './influx-target.ts'
 import { openBeside } from './open-beside.ts'
 import { openDrained, readStoreInUse } from './own-drained.ts'
 
-export interface InfluxMove {
+interface MoveOutcome {
   /** How many were moved; `undefined`: DATA_DIR already used InfluxDB, nothing was done. */
   readonly measurements: number | undefined
   /** The store that DATA_DIR uses now. */
@@ -29,11 +29,15 @@ export interface InfluxMove {
 }
 
 interface Moving {
-  readonly data: MovedData
+  readonly store: StoreRecords
   readonly target: InfluxTarget
+  readonly progress: WorkProgress
+}
+
+interface Moved {
+  readonly data: MovedData
   /** By id. */
   readonly sensors: ReadonlyMap<number, SensorInfo>
-  readonly progress: WorkProgress
 }
 
 /**
@@ -42,7 +46,7 @@ interface Moving {
  * @throws UnfitSettings if InfluxDB cannot take them, or DATA_DIR has them in another one
  * @throws OperationError when it was interrupted, or the two sides differ: DATA_DIR keeps its store
  */
-export async function moveToInflux(config: Config, progress: WorkProgress): Promise<InfluxMove> {
+export async function moveToInflux(config: Config, progress: WorkProgress): Promise<MoveOutcome> {
   const { influx } = config
   if (influx === undefined) {
     throw new UnfitSettings(
@@ -50,34 +54,24 @@ export async function moveToInflux(config: Config, progress: WorkProgress): Prom
     )
   }
   const storeName = storeNameOf(config)
-  const beside = openBeside(config.dataDir)
+  const { store, close } = openBeside(config.dataDir)
   const target = new InfluxTarget(influx)
   try {
-    if ((await readStoreInUse(beside.store)) === storeName) {
-      return { measurements: undefined, storeName }
-    }
-    const measurements = await moveInto(target, { config, store: beside.store, progress })
+    const isThere = (await readStoreInUse(store)) === storeName
+    const measurements = isThere ? undefined : await move(config, { store, target, progress })
     return { measurements, storeName }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     throw failed(error.message, 'Run the command again: it begins anew.', { cause: error })
   } finally {
     target.close()
-    beside.close()
+    close()
   }
 }
 
-interface Source {
-  readonly config: Config
-  readonly store: StoreRecords
-  readonly progress: WorkProgress
-}
-
 /** @returns the number of measurements */
-async function moveInto(
-  target: InfluxTarget,
-  { config, store, progress }: Source,
-): Promise<number> {
+async function move(config: Config, moving: Moving): Promise<number> {
+  const { store, target, progress } = moving
   const core = await openDrained(config, progress)
   try {
     await target.checkBucket()
@@ -85,12 +79,12 @@ async function moveInto(
     const sensors = new Map(infos.map((info) => [info.sensorId, info]))
     const data = new MovedData(config.dataDir)
     try {
-      const moving = { data, target, sensors, progress }
-      const measurements = await writeAll(moving)
+      const measurements = await writeAll({ data, sensors }, moving)
       const sensorIds = await target.sensorIds()
-      await checkCounts(moving, sensorIds)
-      const gone = sensorIds.filter((id) => !sensors.has(id))
-      const leftovers = await findLeftovers(gone, target, store)
+      const isLive = (id: number) => sensors.has(id)
+      await checkCounts(data, sensorIds.filter(isLive), moving)
+      const gone = sensorIds.filter((id) => !isLive(id))
+      const leftovers = await findLeftovers(gone, moving)
       const to = storeNameOf(config)
       const isSwitched = await core.storeUpkeep.switchStore({ from: core.storeName, to, leftovers })
       if (!isSwitched) throw new Error(`BUG: DATA_DIR was not using the store ${core.storeName}`)
@@ -104,7 +98,7 @@ async function moveInto(
 }
 
 /** @returns the number of measurements */
-async function writeAll({ data, target, sensors, progress }: Moving): Promise<number> {
+async function writeAll({ data, sensors }: Moved, { target, progress }: Moving): Promise<number> {
   const { measurements } = data
   const total = measurements.total()
   progress.begin('moving measurements', total, 'measurement')
@@ -118,7 +112,7 @@ async function writeAll({ data, target, sensors, progress }: Moving): Promise<nu
 
 function columnsOf(
   rows: readonly (readonly MovedValue[])[],
-  sensors: Moving['sensors'],
+  sensors: Moved['sensors'],
 ): MeasurementColumns {
   const columns = columnsOver(new ArrayBuffer(rows.length * ENTRY_BYTES), 0, rows.length)
   rows.forEach((row, at) => {
@@ -136,13 +130,14 @@ function columnsOf(
   return columns
 }
 
-/** @param sensorIds that have measurements in InfluxDB */
+/** @param sensorIds those that have measurements in InfluxDB, ascending */
 async function checkCounts(
-  { data, target, sensors, progress }: Moving,
+  data: MovedData,
   sensorIds: readonly number[],
+  { target, progress }: Moving,
 ): Promise<void> {
   async function* countDays(): AsyncGenerator<CountedDay> {
-    for (const sensorId of sensorIds.filter((id) => sensors.has(id))) {
+    for (const sensorId of sensorIds) {
       const days = [...(await target.countByDay(sensorId))].sort(([one], [other]) => one - other)
       yield* days.map(([dayMs, count]) => ({ sensorId, day: dayMs / DAY_MS, measurements: count }))
     }
@@ -160,8 +155,7 @@ async function checkCounts(
 /** What an earlier move wrote of sensors that were deleted since. */
 async function findLeftovers(
   sensorIds: readonly number[],
-  target: InfluxTarget,
-  store: StoreRecords,
+  { target, store }: Moving,
 ): Promise<StoreSwitch['leftovers']> {
   const leftovers: StoreSwitch['leftovers'][number][] = []
   for (const sensorId of sensorIds) {
