@@ -137,7 +137,7 @@ async function print(
   }
 }
 
-/** What the store has refused was acknowledged nevertheless. */
+/** What is set aside was acknowledged nevertheless. */
 async function refuseMissing(
   { control }: ExportSource,
   sensors: readonly ExportedSensor[],
@@ -148,7 +148,7 @@ async function refuseMissing(
     if (await control.hasSetAside(sensor.id, range)) ids.push(sensor.id)
   }
   if (ids.length === 0) return
-  const message = `the measurement store has refused measurements of sensor ${ids.join(', ')}`
+  const message = `measurements of sensor ${ids.join(', ')} are set aside`
   throw failed(
     `the export is incomplete: ${message}`,
     'See `thermolog journal list`, then retry or drop them.',

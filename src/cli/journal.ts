@@ -1,4 +1,4 @@
-// `thermolog journal`: measurements that the measurement store has refused.
+// `thermolog journal`: measurements set aside because the measurement store would not take them.
 
 import type { Command } from 'commander'
 import { formatInstant } from '../domain/time.ts'
@@ -12,19 +12,19 @@ import { counted, printJson, printNote, printTable } from './terminal/print.ts'
 export function addCommands(program: Command): void {
   const journal = program
     .command('journal')
-    .description('handle measurements that the measurement store has refused')
+    .description('handle measurements set aside because the store would not take them')
     .addHelpText('after', example('thermolog journal list'))
   journal
     .command('list')
-    .description('list refused measurements with the reason the store gave')
+    .description('list them with the reason the store gave')
     .option('--json', 'print JSON')
     .addHelpText('after', example('thermolog journal list --json'))
     .action(list)
   addRetryAndDrop(journal, {
     name: 'journal',
-    item: 'refused measurement',
-    items: 'refused measurements',
-    retrying: 'write refused measurements to the store again',
+    item: 'set-aside measurement',
+    items: 'set-aside measurements',
+    retrying: 'write them to the store again',
     retry,
     preview: (choice) => withOperations((operations) => operations.previewDrop(choice)),
     drop: (choice) => withOperations((operations) => operations.dropSetAside(choice)),
@@ -34,7 +34,7 @@ export function addCommands(program: Command): void {
 async function list({ json }: { readonly json?: boolean }): Promise<void> {
   const listed = await withOperations((operations) => operations.listSetAside({}))
   if (json === true) printJson(listed.measurements.map(present))
-  else printTable(listed.measurements.map(present), 'no refused measurements')
+  else printTable(listed.measurements.map(present), 'nothing is set aside')
   const more = listed.count - listed.measurements.length
   if (more > 0) printNote(`and ${more} more`)
 }

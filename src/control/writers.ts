@@ -62,7 +62,7 @@ function oneOfAUser(
     const calls = ofUsers.get(userId) ?? { last: Promise.resolve(), count: 0 }
     if (calls.count >= WAITING_MAX) {
       throw postponedError('overloaded', {
-        detail: 'Too many refused measurements are being kept.',
+        detail: 'Too many measurements are set aside.',
       })
     }
     ofUsers.set(userId, calls)

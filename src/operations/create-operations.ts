@@ -343,7 +343,7 @@ async function countSetAside(
   ids: readonly number[] | undefined,
 ): Promise<number> {
   if (ids === undefined) return control.countSetAside()
-  const of = ['refused measurement', 'journal'] as const
+  const of = ['set-aside measurement', 'journal'] as const
   return countKnown(ids, async (id) => (await control.listSetAside(id - 1, 1))[0], of)
 }
 

@@ -202,11 +202,11 @@ describe('thermolog', () => {
         expect(exitCode).to.equal(1)
       })
 
-      it('names refused measurements that there are none of', async () => {
+      it('names measurements that are not set aside', async () => {
         for (const verb of ['retry', 'drop']) {
           const { exitCode, stderr } = await run('journal', verb, '5', '7')
           expect(stderr).to.match(
-            /^thermolog: no refused measurement has the id 5, 7\nSee `bin\/thermolog/,
+            /^thermolog: no set-aside measurement has the id 5, 7\nSee `bin\/thermolog/,
           )
           expect(exitCode).to.equal(1)
         }

@@ -127,7 +127,7 @@ describe('deleting', () => {
 
       it('does not ask whether to drop what is not there', async () => {
         const { exitCode, stderr } = await run('journal', 'drop', '--all')
-        expect(stderr).to.equal('deleted 0 refused measurements\n')
+        expect(stderr).to.equal('deleted 0 set-aside measurements\n')
         expect(exitCode).to.equal(0)
       })
     })

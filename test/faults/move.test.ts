@@ -124,7 +124,7 @@ describe('thermolog move', () => {
     await killWhenItWaits(held(), ANALYSED)
     const early = await runCommand(dataDir, ['serve'], settings())
     expect(early.exitCode).to.equal(2)
-    expect(early.stderr).to.contain('run `bin/thermolog move` again')
+    expect(early.stderr).to.contain('run `bin/thermolog move --to …` again')
     await whileItWaits(held(), lockOf('INSERT ON ledger'), async (waiting) => {
       expect(await cutOff(waiting)).to.equal(1)
       expect(await waiting.said).to.contain('Run the command again: it begins anew.')

@@ -31,8 +31,8 @@ export class NotPrimary extends Error {
 export class MoveUnfinished extends Error {
   constructor() {
     super(
-      'a data directory is being moved into it: run `thermolog move` again, until it is over, ' +
-        'or drop the database',
+      'a data directory is being moved into it: run `thermolog move --to …` again, ' +
+        'until it is over, or drop the database',
     )
     this.name = 'MoveUnfinished'
   }
