@@ -1,4 +1,4 @@
-// The write-ahead batch step: committing submissions together, decided against the ledger.
+// Committing submissions in groups, each measurement decided against the ledger.
 
 import type { SubmissionRejection } from '../domain/acceptance.ts'
 import type { Receipt, Submission } from '../domain/measurement.ts'

@@ -138,7 +138,7 @@ describe('the verification of a database', () => {
         says: [
           /^journal -: stream 1: rows up to \d+ are forwarded, the last is 1$/,
           /^journal -: stream 1: its last row is \d+, but number 1 was given out$/,
-          /^journal 1: row \d+ of stream 1 wrote it, which is not there$/,
+          /^journal 1: its last row is \d+ of stream 1, which is missing$/,
         ],
       },
       {

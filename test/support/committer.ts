@@ -1,5 +1,5 @@
-// The write-ahead batch step on a temporary directory, in this thread: the same pieces that the
-// look-up, commit and seal threads are made of, so that a test can stop between any two steps.
+// Commits groups in a temporary directory, in this thread: with the pieces that the look-up, commit
+// and seal threads are made of, so that a test can stop between any two of them.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

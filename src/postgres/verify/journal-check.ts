@@ -54,13 +54,13 @@ export async function checkStreams(database: Database, report: Report): Promise<
   }
   type Row = { readonly sensorId: number; readonly stream: number; readonly seq: number }
   for (const { sensorId, stream, seq } of await database.rows<Row>(BEYOND_HEAD)) {
-    const problem = `row ${seq} of stream ${stream} wrote it, which is not there`
+    const problem = `its last row is ${seq} of stream ${stream}, which is missing`
     report({ check: 'journal', where: 'PostgreSQL', sensorId, problem, remedy: RESTORE })
   }
 }
 
 function problemsOf({ stream, head, forwarded, first, last, isGap }: StreamRow): string[] {
-  if (forwarded === null) return [`stream ${stream}: how far it is forwarded is not known`]
+  if (forwarded === null) return [`stream ${stream}: nothing says how far it is forwarded`]
   const problems: string[] = []
   if (forwarded > head) {
     problems.push(`stream ${stream}: rows up to ${forwarded} are forwarded, the last is ${head}`)

@@ -1,5 +1,5 @@
-// The write-ahead batch step, as it runs in the commit thread: decide a group, write it in one
-// transaction at synchronous=FULL, answer. It owns the only writing connection to control.db.
+// Commits groups in the commit thread: decides a group, writes it in one transaction at
+// synchronous=FULL, answers. It owns the only writing connection to control.db.
 //
 // After a crash, whatever was answered is in the journal; whatever was not is there whole or not at
 // all, and its sender sends it again. A journal row is deleted once it is forwarded to the

@@ -300,7 +300,7 @@ interface Known {
   measuredAtMs: number
 }
 
-/** Everything the batch step promises, on maps that are copied for each submission. */
+/** Everything that a commit promises, on maps that are copied for each submission. */
 class Model {
   readonly #sensorsPerUserMax: number
   #events = new Map<string, Known>()
