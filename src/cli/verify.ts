@@ -48,12 +48,13 @@ async function verify({ archive, json }: VerifyOptions): Promise<void> {
 }
 
 async function verdictOn(config: Config, progress: StepProgress): Promise<Verdict> {
-  if (config.database === undefined) {
+  const { database } = config
+  if (database === undefined) {
     const { verifyData } = await import('../data-dir/verify.ts')
     return verifyData(config, progress)
   }
   const { verifyDatabase } = await import('../data-dir/verify-database.ts')
-  return verifyDatabase(config.database.url, progress)
+  return verifyDatabase({ ...config, database }, progress)
 }
 
 async function verdictOnArchive(file: string, progress: StepProgress): Promise<Verdict> {

@@ -55,11 +55,9 @@ export async function adoptStore(upkeep: StoreUpkeep, config: Config, log: Log):
     if (config.influx !== undefined) await checkBucket(config.influx, log)
     return wanted
   }
-  const isOfFiles = config.database === undefined
   throw new UnfitSettings(
-    `${isOfFiles ? 'DATA_DIR' : 'the database'} keeps its measurements in another store ` +
-      `(${inUse}) than the settings say (${wanted}): set the old one again` +
-      (isOfFiles ? ', or move them with `thermolog move --to influx`' : ''),
+    `${saidOf(config, inUse)}: set the old one again` +
+      (config.database === undefined ? ', or move them with `thermolog move --to influx`' : ''),
   )
 }
 
@@ -81,12 +79,19 @@ async function checkBucket(influx: InfluxConfig, log: Log): Promise<void> {
  *
  * @throws UnfitSettings if DATA_DIR keeps its measurements in another store than the settings say
  */
-export async function refuseOtherStore(config: Config, store: StoreRecords): Promise<void> {
+export async function refuseOtherStore(
+  config: Pick<Config, 'influx' | 'database'>,
+  store: StoreRecords,
+): Promise<void> {
   const inUse = await store.readStoreName()
   const wanted = storeNameOf(config)
-  if (inUse === undefined || inUse === wanted) return
-  throw new UnfitSettings(
-    `DATA_DIR keeps its measurements in another store (${inUse}) than the settings say (${wanted})`,
+  if (inUse !== undefined && inUse !== wanted) throw new UnfitSettings(saidOf(config, inUse))
+}
+
+function saidOf(config: Pick<Config, 'influx' | 'database'>, inUse: string): string {
+  return (
+    `${config.database === undefined ? 'DATA_DIR' : 'the database'} keeps its measurements in ` +
+    `another store (${inUse}) than the settings say (${storeNameOf(config)})`
   )
 }
 

@@ -24,7 +24,7 @@ export interface Sides {
 const NAMED_MAX = 20
 
 /** @returns what differs, for an operator */
-export async function compareDays(
+export async function compareMovedDays(
   { source, target }: Sides,
   progress: WorkProgress,
 ): Promise<readonly string[]> {

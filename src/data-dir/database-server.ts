@@ -1,9 +1,13 @@
 // The server of DATABASE_URL, for commands: whether it is safe to use, and its tables brought up to
 // date.
 
-import type { DatabaseConfig } from '../config.ts'
+import type { Config, DatabaseConfig } from '../config.ts'
+import { refuseOtherStore } from '../core/measurement-store.ts'
 import { failed } from '../operations/operations.ts'
-import { migrate } from '../postgres/server/migrate.ts'
+import { createStoreRecords } from '../postgres/control/control-reader.ts'
+import { connectAlone } from '../postgres/server/connection.ts'
+import { Database } from '../postgres/server/database.ts'
+import { migrate, readSchemaState } from '../postgres/server/migrate.ts'
 import { checkServer } from '../postgres/server/server-check.ts'
 import type { ServerState } from '../postgres/server/server-check.ts'
 import { countingFault } from '../postgres/stream/counting-check.ts'
@@ -24,6 +28,35 @@ export function checkDatabase({ url, durability }: DatabaseConfig): Promise<Serv
 /** @returns the versions of the schema that were applied @throws OperationError */
 export function migrateDatabase({ url }: DatabaseConfig): Promise<readonly number[]> {
   return orFailed(() => migrate(url))
+}
+
+/**
+ * Changes nothing.
+ *
+ * @throws UnfitSettings if the data have their measurements in another store than the settings say
+ */
+export async function refuseOtherStoreOf(
+  config: Pick<Config, 'influx'> & { readonly database: DatabaseConfig },
+  statementMsMax: number,
+): Promise<void> {
+  const { url } = config.database
+  if (!(await hasSchema(url))) return
+  const database = new Database(url, 1, { statementMsMax })
+  try {
+    await refuseOtherStore(config, createStoreRecords(database))
+  } finally {
+    await database.close()
+  }
+}
+
+/** Whether there is anything in the database. */
+export async function hasSchema(databaseUrl: string): Promise<boolean> {
+  const client = await connectAlone(databaseUrl, false)
+  try {
+    return (await readSchemaState(client)).version > 0
+  } finally {
+    await client.end()
+  }
 }
 
 async function orFailed<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -17,7 +17,7 @@ import { MovedData } from '../sqlite/move/moved-data.ts'
 import { systemClock } from '../system/clock.ts'
 import { noteMoved, readMoved, refuseMoved } from '../system/data-dir.ts'
 import type { MovedTo } from '../system/data-dir.ts'
-import { compareDays } from './compare-days.ts'
+import { compareMovedDays } from './compare-days.ts'
 import { lockDrained } from './own-drained.ts'
 
 interface MoveOutcome {
@@ -109,7 +109,7 @@ async function checkSides({ target, progress }: Moving, data: MovedData): Promis
     if (found === total) continue
     differences.push(`${table.name}: ${total} rows here, ${found} in ${target.name}`)
   }
-  differences.push(...(await compareDays({ source: data, target }, progress)))
+  differences.push(...(await compareMovedDays({ source: data, target }, progress)))
   if (differences.length === 0) return
   const hint = 'DATA_DIR keeps its data. Make the database anew, and run the command again.'
   throw failed(`the two sides differ:\n  ${differences.join('\n  ')}`, hint)

@@ -16,7 +16,7 @@ import type { CountedDay, MovedValue } from '../ports/moved-data.ts'
 import type { StoreRecords, StoreSwitch } from '../ports/store-upkeep.ts'
 import type { WorkProgress } from '../ports/system.ts'
 import { MovedData } from '../sqlite/move/moved-data.ts'
-import { compareDays } from './compare-days.ts'
+import { compareMovedDays } from './compare-days.ts'
 import { InfluxTarget } from './influx-target.ts'
 import { openBeside } from './open-beside.ts'
 import { openDrained, readStoreInUse } from './own-drained.ts'
@@ -143,7 +143,7 @@ async function checkCounts(
     }
   }
   const sides = { source: data, target: { name: 'InfluxDB', countDays } }
-  const differences = [...(await compareDays(sides, progress))]
+  const differences = [...(await compareMovedDays(sides, progress))]
   if (target.refusal !== undefined) differences.push(`InfluxDB refused some: ${target.refusal}`)
   if (differences.length === 0) return
   const hint =

@@ -1,58 +1,62 @@
 // What `thermolog verify` checks in a database, in order: the journal, the ledger and the control
 // data against each other, then the measurements against them. It only reads, beside services.
 
+import type { Config, DatabaseConfig, InfluxConfig } from '../config.ts'
+import { openInfluxReader, refuseOtherStore } from '../core/measurement-store.ts'
+import type { Report } from '../domain/finding.ts'
 import { HOUR_MS } from '../domain/time.ts'
 import { usage } from '../operations/operations.ts'
+import type { SensorsChecked } from '../operations/verify/verify-counts.ts'
 import type { WorkProgress } from '../ports/system.ts'
-import { connectAlone } from '../postgres/server/connection.ts'
+import { createStoreRecords } from '../postgres/control/control-reader.ts'
 import { Database } from '../postgres/server/database.ts'
 import { PostgresMeasurementReader } from '../postgres/measurements/measurement-reader.ts'
-import { readSchemaState } from '../postgres/server/migrate.ts'
 import { refuseUnfinishedMove } from '../postgres/server/recorded-server.ts'
 import { createAccounts } from '../postgres/verify/accounts.ts'
 import { checkControl } from '../postgres/verify/control-check.ts'
 import { checkStreams } from '../postgres/verify/journal-check.ts'
 import { checkLedger, checkTieBreaks } from '../postgres/verify/ledger-check.ts'
 import { PostgresStoreAudit } from '../postgres/verify/store-audit.ts'
+import { hasSchema } from './database-server.ts'
 import { Findings } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
-import { verifyStore } from './verify-store.ts'
+import { openInfluxCounts, reportUnreachable, verifyStore } from './verify-store.ts'
 
 const CONNECTIONS = 2
 /** Some statements read all there is. */
 const STATEMENT_MS_MAX = 6 * HOUR_MS
 
+type DatabaseSettings = Pick<Config, 'influx'> & { readonly database: DatabaseConfig }
+
 /**
  * Checks everything; it may take minutes.
  *
  * @throws OperationError if there is nothing in it @throws MoveUnfinished
+ * @throws UnfitSettings if the measurements are in another store than the settings say
  */
 export async function verifyDatabase(
-  databaseUrl: string,
+  config: DatabaseSettings,
   progress: WorkProgress,
 ): Promise<Verdict> {
+  const { url: databaseUrl } = config.database
   if (!(await hasSchema(databaseUrl))) {
     throw usage('the database of DATABASE_URL has no data', '`thermolog serve` starts new ones.')
   }
   await refuseUnfinishedMove(databaseUrl)
   const database = new Database(databaseUrl, CONNECTIONS, { statementMsMax: STATEMENT_MS_MAX })
   try {
-    return await verify(database, progress)
+    await refuseOtherStore(config, createStoreRecords(database))
+    return await verify(database, config.influx, progress)
   } finally {
     await database.close()
   }
 }
 
-async function hasSchema(databaseUrl: string): Promise<boolean> {
-  const client = await connectAlone(databaseUrl, false)
-  try {
-    return (await readSchemaState(client)).version > 0
-  } finally {
-    await client.end()
-  }
-}
-
-async function verify(database: Database, progress: WorkProgress): Promise<Verdict> {
+async function verify(
+  database: Database,
+  influx: InfluxConfig | undefined,
+  progress: WorkProgress,
+): Promise<Verdict> {
   const all = new Findings()
   const { report } = all
   const control = createAccounts(database)
@@ -61,9 +65,31 @@ async function verify(database: Database, progress: WorkProgress): Promise<Verdi
   await checkControl(database, report)
   const events = await checkLedger(database, await control.mayHaveDropped(), report)
   await checkTieBreaks(database, report)
-  const store = new PostgresStoreAudit(database)
-  const reader = new PostgresMeasurementReader(database)
-  const counts = await verifyStore({ control, store, audit: store, reader, report }, progress)
+  const counts = await checkStore(database, influx, { report, progress })
   const { findings, findingsTotal } = all
   return { findings, findingsTotal, events, ...counts }
+}
+
+async function checkStore(
+  database: Database,
+  influx: InfluxConfig | undefined,
+  { report, progress }: { readonly report: Report; readonly progress: WorkProgress },
+): Promise<SensorsChecked> {
+  const of = { control: createAccounts(database), report }
+  if (influx === undefined) {
+    const store = new PostgresStoreAudit(database)
+    const reader = new PostgresMeasurementReader(database)
+    return verifyStore({ ...of, store, audit: store, reader }, progress)
+  }
+  const store = openInfluxCounts(influx)
+  const reader = openInfluxReader(influx)
+  try {
+    return await verifyStore({ ...of, store, audit: undefined, reader }, progress)
+  } catch (error) {
+    reportUnreachable(error, store.name, report)
+    return { sensors: 0, measurements: 0, moving: 0 }
+  } finally {
+    await reader.close()
+    store.close()
+  }
 }

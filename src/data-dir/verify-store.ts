@@ -1,6 +1,12 @@
 // What `thermolog verify` checks in the measurement store of either engine, in order.
 
 import { setImmediate, setTimeout } from 'node:timers/promises'
+import type { InfluxConfig } from '../config.ts'
+import { StoreUnavailable } from '../domain/errors.ts'
+import type { Report } from '../domain/finding.ts'
+import { SECOND_MS } from '../domain/time.ts'
+import { InfluxConnection } from '../influx/connection.ts'
+import { MeasurementCounts } from '../influx/point-counts.ts'
 import { verifyDeletedSensors } from '../operations/verify/verify-deleted-sensors.ts'
 import type { DeletedSensorsCollaborators } from '../operations/verify/verify-deleted-sensors.ts'
 import { verifySensors } from '../operations/verify/verify-counts.ts'
@@ -11,6 +17,12 @@ import type {
 import { verifySummaries } from '../operations/verify/verify-summaries.ts'
 import type { SummariesCollaborators } from '../operations/verify/verify-summaries.ts'
 import type { WorkProgress } from '../ports/system.ts'
+
+const INFLUX_SETTINGS = { socketsMax: 2, timeoutMs: 60 * SECOND_MS }
+
+const INFLUX_MISSING =
+  'Restart the service: it rewrites what its journal still has. Then run this again. ' +
+  'What is still missing is in a backup of InfluxDB, or lost.'
 
 type Both = SensorCheckCollaborators & DeletedSensorsCollaborators
 
@@ -36,4 +48,25 @@ export async function verifyStore(
   }
   await verifyDeletedSensors(collaborators)
   return checked
+}
+
+/** InfluxDB as the store to check, with the wording for findings about it. */
+export function openInfluxCounts(influx: InfluxConfig) {
+  const connection = new InfluxConnection(influx, INFLUX_SETTINGS)
+  return Object.assign(new MeasurementCounts(connection), {
+    name: 'InfluxDB',
+    missingRemedy: INFLUX_MISSING,
+    deletionRemedy: (sensorId: number) =>
+      'If the control data were restored to an earlier time, they may have been acknowledged: ' +
+      'keep them. If the sensor was deleted: influx delete --start 1900-01-01T00:00:00Z ' +
+      `--stop 2200-01-01T00:00:00Z --predicate 'sensor_id="${sensorId}"'.`,
+    close: () => connection.close(),
+  })
+}
+
+/** @throws the error itself unless it says that the store is out of reach */
+export function reportUnreachable(error: unknown, where: string, report: Report): void {
+  if (!(error instanceof StoreUnavailable)) throw error
+  const problem = `it became unreachable, so the check is incomplete: ${error.message}`
+  report({ check: 'counts', where, problem, remedy: 'Run this again when the store responds.' })
 }

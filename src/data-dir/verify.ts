@@ -7,15 +7,12 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { Findings } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
-import { verifyStore } from './verify-store.ts'
+import { openInfluxCounts, reportUnreachable, verifyStore } from './verify-store.ts'
 import { openReader, refuseOtherStore } from '../core/measurement-store.ts'
 import type { Config } from '../config.ts'
-import { ServiceError, StoreUnavailable } from '../domain/errors.ts'
+import { ServiceError } from '../domain/errors.ts'
 import { RESTORE_BACKUP } from '../domain/finding.ts'
 import type { Report } from '../domain/finding.ts'
-import { SECOND_MS } from '../domain/time.ts'
-import { InfluxConnection } from '../influx/connection.ts'
-import { MeasurementCounts } from '../influx/point-counts.ts'
 import type { WorkProgress } from '../ports/system.ts'
 import { createStoreRecords } from '../sqlite/control/control-reader.ts'
 import { refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
@@ -37,12 +34,6 @@ import { LedgerCheck } from '../sqlite/verify/ledger-check.ts'
 import { MeasurementAudit } from '../sqlite/verify/measurement-audit.ts'
 import { checkSecret } from '../sqlite/verify/secret-check.ts'
 import { TieBreakCheck } from '../sqlite/verify/tie-break-check.ts'
-
-const INFLUX_SETTINGS = { socketsMax: 2, timeoutMs: 60 * SECOND_MS }
-
-const INFLUX_MISSING =
-  'Restart the service: it rewrites what its journal still has. Then run this again. ' +
-  'What is still missing is in a backup of InfluxDB, or lost.'
 
 /** Checks everything; it may take minutes. */
 export async function verifyData(config: Config, progress: WorkProgress): Promise<Verdict> {
@@ -181,17 +172,8 @@ async function checkStore({ scope, progress, report }: Verifying, control: Conne
 
 /** A store, with the wording for findings about it. */
 function openStore({ dataDir, influx }: Scope) {
-  if (influx === undefined) return new MeasurementAudit(join(dataDir, MEASUREMENTS_FILE))
-  const connection = new InfluxConnection(influx, INFLUX_SETTINGS)
-  return Object.assign(new MeasurementCounts(connection), {
-    name: 'InfluxDB',
-    missingRemedy: INFLUX_MISSING,
-    deletionRemedy: (sensorId: number) =>
-      'If control.db was restored to an earlier time, they may have been acknowledged: keep ' +
-      'them. If the sensor was deleted: influx delete --start 1900-01-01T00:00:00Z ' +
-      `--stop 2200-01-01T00:00:00Z --predicate 'sensor_id="${sensorId}"'.`,
-    close: () => connection.close(),
-  })
+  if (influx !== undefined) return openInfluxCounts(influx)
+  return new MeasurementAudit(join(dataDir, MEASUREMENTS_FILE))
 }
 
 /** An unreadable file ends one check, not all of them. @returns `undefined` in that case */
@@ -208,10 +190,7 @@ async function unlessUnreadable<Result>(
       report({ check: 'file', where, problem, remedy: RESTORE_BACKUP })
     } else if (error instanceof DamagedData) {
       report({ check: 'file', where, problem: error.message, remedy: RESTORE_BACKUP })
-    } else if (error instanceof StoreUnavailable) {
-      const problem = `it became unreachable, so the check is incomplete: ${error.message}`
-      report({ check: 'counts', where, problem, remedy: 'Run this again when the store responds.' })
-    } else throw error
+    } else reportUnreachable(error, where, report)
     return undefined
   }
 }

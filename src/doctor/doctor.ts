@@ -48,7 +48,7 @@ export async function examine(
   // Report only once that DATA_DIR is unusable.
   const isUsable = database === undefined && !ofFiles.some(isOfUnfitFolder)
   const servers = await Promise.all([
-    ...(database === undefined ? [] : [checkDatabase(database)]),
+    ...(database === undefined ? [] : [checkDatabase({ ...config, database })]),
     ...(influx === undefined ? [] : [checkInflux(influx)]),
     ...identityProviders.map(checkProvider),
   ])

@@ -1,6 +1,7 @@
 // Where the data are: DATA_DIR's own records, the server of DATABASE_URL, and InfluxDB. Changes
 // nothing.
 
+import { UnfitSettings } from '../config.ts'
 import type { Config, DatabaseConfig, InfluxConfig } from '../config.ts'
 import { refuseOtherStore, storeNameOf } from '../core/measurement-store.ts'
 import { openBeside } from '../data-dir/open-beside.ts'
@@ -58,16 +59,21 @@ async function checkControl(config: Config): Promise<CheckResult> {
   }
 }
 
-export async function checkDatabase({ url, durability }: DatabaseConfig): Promise<ServerResult> {
+export async function checkDatabase(
+  config: Pick<Config, 'influx'> & { readonly database: DatabaseConfig },
+): Promise<ServerResult> {
+  const { url, durability } = config.database
   try {
     // PostgreSQL's driver is loaded only when needed.
     const { checkServer } = await import('../postgres/server/server-check.ts')
     const { countingFault } = await import('../postgres/stream/counting-check.ts')
+    const { refuseOtherStoreOf } = await import('../data-dir/database-server.ts')
     const limit = { statementMsMax: ANSWER_MS_MAX }
     const { version, name, faults, warnings, timeMs } = await checkServer(url, durability, limit)
     const clock = { server: 'the database', aheadMs: timeMs - systemClock.nowMs() }
     const counting = faults.length > 0 ? undefined : await countingFault(url, limit)
     const all = counting === undefined ? faults : [...faults, counting]
+    if (all.length === 0) await refuseOtherStoreOf(config, ANSWER_MS_MAX)
     const seen = `PostgreSQL ${version}, database ${name}`
     const remedy = 'see docs/scaling.md; `thermolog database check` looks again'
     return {
@@ -79,6 +85,10 @@ export async function checkDatabase({ url, durability }: DatabaseConfig): Promis
       clock,
     }
   } catch (error) {
+    if (error instanceof UnfitSettings) {
+      const remedy = 'set INFLUX_* as for the service'
+      return { results: [databaseCheck.wrong(error.message, remedy)], clock: undefined }
+    }
     const remedy = 'start the server, or set DATABASE_URL to the one that runs'
     const message = `the database of DATABASE_URL cannot be used: ${reasonOf(error)}`
     return { results: [databaseCheck.wrong(message, remedy)], clock: undefined }

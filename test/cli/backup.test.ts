@@ -289,7 +289,7 @@ describe('thermolog backup and restore', () => {
           exitCode: 2,
           reason: /another store.*bucket thermolog.*bucket other/s,
         },
-        { settings: away, exitCode: 1, reason: /InfluxDB does not say.*Nothing has been/s },
+        { settings: away, exitCode: 1, reason: /InfluxDB does not report.*Nothing has been/s },
       ]
       for (const { settings, exitCode, reason } of refusals) {
         const restored = await run('new', ['restore', at('backup')], settings)

@@ -74,7 +74,7 @@ function waitsForInflux(newSettings: () => Promise<Environment>): void {
     expect(without.stderr).to.match(/in another store.*: set INFLUX_URL, _ORG/s)
     expect(without.exitCode).to.equal(2)
     const away = await declare(settings)
-    expect(away.stderr).to.match(/InfluxDB does not say.*Nothing has been changed/s)
+    expect(away.stderr).to.match(/InfluxDB does not report.*Nothing has been changed/s)
     expect(away.exitCode).to.equal(1)
     expect(await storeOf()).to.deep.equal(before)
     await rm(dataDir, { recursive: true })

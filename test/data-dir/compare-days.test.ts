@@ -3,7 +3,7 @@
 // nobody would read all.
 
 import { expect } from 'chai'
-import { compareDays } from '../../src/data-dir/compare-days.ts'
+import { compareMovedDays } from '../../src/data-dir/compare-days.ts'
 import type { CountedDay } from '../../src/ports/moved-data.ts'
 
 type Days = readonly (readonly [sensorId: number, day: number, measurements: number])[]
@@ -20,7 +20,7 @@ describe('comparing the two sides of a move', () => {
       yield* counted(there)
     }
     const progress = { begin: () => undefined, advance: (amount: number) => (compared += amount) }
-    return compareDays({ source, target: { name: 'the other', countDays } }, progress)
+    return compareMovedDays({ source, target: { name: 'the other', countDays } }, progress)
   }
 
   it('finds nothing where they are equal', async () => {

@@ -1,7 +1,8 @@
 // Goal: the pictures of docs/architecture.md name every file that one must read to follow a path.
 // Method: the numbered files are read off the pictures, and each must be one that a file before it
 // imports, or that imports it: a file put between them is found missing. Two sides of a port may
-// meet at the port, two threads (after a dotted line) at what the picture says they share.
+// meet at the port, two threads (after a dotted line) at what the picture says they share. The map,
+// src/README.md, is held against the folders.
 
 import { expect } from 'chai'
 import { fileTargets } from '../support/import-cycles.ts'
@@ -98,4 +99,15 @@ describe('the pictures of the paths', () => {
       expect(lost).to.deep.equal([])
     })
   }
+})
+
+describe('the map', () => {
+  it('has every room', () => {
+    const map = files.find(({ path }) => path === 'src/README.md')?.text ?? ''
+    const rooms = files.flatMap(({ path }) => /^src\/([a-z-]+)\/.*\.[jt]s$/.exec(path)?.[1] ?? [])
+    const lost = [...new Set(rooms)].filter(
+      (room) => !new RegExp(`^- .*\`${room}/\``, 'm').test(map),
+    )
+    expect(lost).to.deep.equal([])
+  })
 })

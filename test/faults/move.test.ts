@@ -295,9 +295,9 @@ describe('thermolog move', () => {
       { id: '1' },
     ])
     expect(
-      await found('SELECT id::int, bucket, sensor_id, temp_celsius, reason FROM set_aside'),
+      await found('SELECT id::int, shard, sensor_id, temp_celsius, reason FROM set_aside'),
     ).to.deep.equal([
-      { id: 9, bucket: shardOf(2), sensor_id: 3, temp_celsius: 1.5, reason: 'too warm\ufffd' },
+      { id: 9, shard: shardOf(2), sensor_id: 3, temp_celsius: 1.5, reason: 'too warm\ufffd' },
     ])
     expect(
       await found(`SELECT user_id, used_at_ms::int, nextval('set_aside_id_seq')::int AS next_id

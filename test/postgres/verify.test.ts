@@ -18,6 +18,9 @@ import { until } from '../support/until.ts'
 const START_MS = Date.UTC(2026, 2, 10)
 const BATCH = 500
 const QUIET = { begin: () => undefined, advance: () => undefined }
+const verify = (url: string) => verifyDatabase(settingsOf(url), QUIET)
+const settingsOf = (url: string) =>
+  ({ influx: undefined, database: { url, durability: 'local' } }) as const
 const [CELLAR, GONE] = [1, 2]
 const OF_GONE = `WHERE sensor_id = ${GONE}`
 const AT = `sensor_id = ${CELLAR} AND at_ms = ${START_MS}`
@@ -66,7 +69,7 @@ describe('the verification of a database', () => {
         expect(sent.status).to.equal(201)
       }
     })()
-    expect(found(await verifyDatabase(filled.url, QUIET))).to.deep.equal([])
+    expect(found(await verify(filled.url))).to.deep.equal([])
     await sending
   })
 
@@ -76,7 +79,7 @@ describe('the verification of a database', () => {
     before(async () => {
       await untilSettled()
       await service.stop()
-      const verdict = await verifyDatabase(filled.url, QUIET)
+      const verdict = await verify(filled.url)
       expect(found(verdict)).to.deep.equal([])
       expect(verdict).to.include({ sensors: 1, events: verdict.measurements + BATCH, moving: 0 })
       measurements = verdict.measurements
@@ -162,7 +165,7 @@ describe('the verification of a database', () => {
     ]) {
       it(`names ${what}`, async () => {
         await runOnce(copy.url, sql)
-        const wrong = found(await verifyDatabase(copy.url, QUIET))
+        const wrong = found(await verify(copy.url))
         expect(wrong, wrong.join('\n')).to.have.lengthOf(says.length)
         for (const [at, pattern] of says.entries()) expect(wrong[at]).to.match(pattern)
       })
@@ -175,12 +178,12 @@ describe('the verification of a database', () => {
          WITH gone AS (DELETE FROM user_state RETURNING shard, user_id)
          INSERT INTO user_deletions SELECT * FROM gone`,
       )
-      expect(found(await verifyDatabase(copy.url, QUIET))).to.deep.equal([])
+      expect(found(await verify(copy.url))).to.deep.equal([])
     })
 
     it('counts what is in the journal as on its way', async () => {
       await runOnce(copy.url, 'UPDATE stream_forwarded SET seq = 1 WHERE stream_id = 1')
-      const verdict = await verifyDatabase(copy.url, QUIET)
+      const verdict = await verify(copy.url)
       expect(found(verdict)).to.deep.equal([])
       expect(verdict).to.include({ measurements, moving: 1 })
     })
@@ -188,7 +191,7 @@ describe('the verification of a database', () => {
 
   it('refuses a database without data', async () => {
     const empty = await newDatabase(postgres())
-    const message = await verifyDatabase(empty.url, QUIET).then(String, (error) => error.message)
+    const message = await verify(empty.url).then(String, (error) => error.message)
     expect(message).to.equal('the database of DATABASE_URL has no data')
     await empty.remove()
   })
@@ -198,7 +201,7 @@ describe('the verification of a database', () => {
       const { body } = await send(url, { path: '/readyz' })
       const left = await runOnce(filled.url, `SELECT 1 FROM measurements_day ${OF_GONE}`)
       if (body.backlog.entries > 0 || left.length > 0) return false
-      return (await verifyDatabase(filled.url, QUIET)).moving === 0
+      return (await verify(filled.url)).moving === 0
     })
   }
 })

@@ -77,7 +77,10 @@ class Race {
     await until('the leases of processes that are gone have ended', () => isFree(this.#url))
     await drain(this.#url)
     const { faults, ...report } = await checkRace(this.#url, this.#files)
-    const { findings } = await verifyDatabase(this.#url, UNSEEN)
+    const { findings } = await verifyDatabase(
+      { influx: undefined, database: { url: this.#url, durability: 'local' } },
+      UNSEEN,
+    )
     const found = findings.map(describeFinding)
     return { ...report, faults: [...faults, ...found], refusals: this.#refusals }
   }
