@@ -1,6 +1,6 @@
 // Errors reported to a client or an operator. A code is stable and documented:
-// http/answers/problems.ts has its status and texts, openapi/descriptions.ts the routes that
-// return it, and docs/api.md lists it.
+// http/answers/problems.ts has its status and texts, http/answers/problem-example.ts an example,
+// openapi/descriptions.ts the routes that return it, and docs/api.md lists it.
 
 import { RESTORE_BACKUP } from './finding.ts'
 

@@ -36,7 +36,7 @@ export function textOf({ kind, content }: Pick<RefusedEntry, 'kind' | 'content'>
 
 /** What was refused of the content of an entry, read as when it arrived. */
 export async function readRefused(entry: RefusedEntry, names: LineNames): Promise<Reading> {
-  if (entry.kind === 'element') return readElement(entry.content)
+  if (entry.kind === 'element') return readRefusedElement(entry.content)
   // What is missing may have been other measurements, or have named another sensor.
   if (entry.kind === 'cut-line') return { measurements: [], reason: entry.reason }
   const series = new SeriesMemory({
@@ -69,7 +69,7 @@ function isOf(fields: readonly number[] | null, refused: readonly number[] | nul
   return fields === null || refused === null || refused.some((field) => fields.includes(field))
 }
 
-function readElement(content: string): Reading {
+function readRefusedElement(content: string): Reading {
   const element = JSON.parse(content) as Readonly<Record<string, unknown>> | null
   const { event_id: eventId = null, sn, temp, timestamp } = element ?? {}
   const text = typeof timestamp === 'string' ? timestamp : ''
