@@ -36,8 +36,6 @@ interface Connection {
   isEnding: boolean
   /** It had too many under way: it ends when they are answered. */
   isFull: boolean
-  /** Everything that came with the first one too many has been passed over. */
-  isPaused: boolean
   readonly noteAnswered: () => void
 }
 
@@ -75,7 +73,6 @@ export class Connections {
       isQuiet: false,
       isEnding: false,
       isFull: false,
-      isPaused: false,
       noteAnswered: () => {
         connection.underWay--
         if (connection.isFull && connection.underWay === 0) socket.destroySoon()
@@ -97,8 +94,10 @@ export class Connections {
     const connection = this.#open.get(socket)
     if (connection === undefined) return true
     if (connection.isEnding) return false
-    if (connection.isFull || connection.underWay === UNDER_WAY_MAX) {
-      passOver(socket, connection)
+    if (connection.isFull) return false
+    if (connection.underWay === UNDER_WAY_MAX) {
+      connection.isFull = true
+      stopReading(socket)
       return false
     }
     connection.underWay++
@@ -158,16 +157,20 @@ export class Connections {
   }
 }
 
-/** What arrives after the pause does so because answers are being read: it would never end. */
-function passOver(socket: Socket, connection: Connection): void {
-  if (connection.isPaused) socket.destroy()
-  if (connection.isFull) return
-  connection.isFull = true
-  // Not in the next turn: a busy socket is read again, up to 2 MiB, before that comes.
-  process.nextTick(() => {
-    socket.pause()
-    connection.isPaused = true
-  })
+/** What Node's parser knows of a socket. */
+interface ParsedSocket extends Socket {
+  readonly parser?: { onIncoming: () => number } | null
+}
+
+/** Tells the parser to leave the rest of what has come, as where another protocol follows. */
+const LEAVE_REST = 2
+
+/** Reads no more: what has come is not parsed any further, and nothing else comes. */
+function stopReading(socket: ParsedSocket): void {
+  if (socket.parser) socket.parser.onIncoming = () => LEAVE_REST
+  // Not now, since the parser goes on reading where a message ends; nor in the next turn, since a
+  // busy socket is read again before that, up to 2 MiB.
+  process.nextTick(() => socket.pause())
 }
 
 /**

@@ -193,6 +193,22 @@ describe('an answer before the body', function () {
     }
   })
 
+  it('answers 64 of more that are sent at once, and ends', async () => {
+    const connection = await open()
+    const requests = Array.from({ length: 300 }, (_, number) => {
+      const body = `{"event_id":"many/${number}","sn":"A1","temp":1.5}`
+      const framing = { ...JSON_TYPE, 'Content-Length': body.length }
+      return headOf(POST_ONE, { ...credentials(undefined), ...framing }) + body
+    })
+    connection.write(requests.join(''))
+    for (let number = 0; number < 64; number++) {
+      const stored = await connection.answer()
+      expect(stored.status).to.equal(201)
+      expect(stored.body).to.include(`"event_id":"many/${number}"`)
+    }
+    expect(await connection.end()).to.equal('')
+  })
+
   it('stores a measurement that follows a refused body', async () => {
     const connection = await open()
     const measurement = '{"sn":"A1","temp":1.5}'
