@@ -249,7 +249,7 @@ describe('thermolog doctor on a machine', () => {
       expectFirst(
         await test().examine(faults().environment),
         'fsync',
-        /it takes \d{3}\.\d ms, at worst/,
+        /a write takes \d{3}\.\d ms, at worst/,
       )
       faults().slowSyncs(40)
       const report = await test().examine(faults().environment)
