@@ -12,6 +12,9 @@ import { checkServer } from '../postgres/server/server-check.ts'
 import type { ServerState } from '../postgres/server/server-check.ts'
 import { countingFault } from '../postgres/stream/counting-check.ts'
 
+/** A database, and where its measurements are. */
+export type DatabaseSettings = Pick<Config, 'influx'> & { readonly database: DatabaseConfig }
+
 /**
  * All that a start of the service checks, changing nothing.
  *
@@ -36,7 +39,7 @@ export function migrateDatabase({ url }: DatabaseConfig): Promise<readonly numbe
  * @throws UnfitSettings if the data have their measurements in another store than the settings say
  */
 export async function refuseOtherStoreOf(
-  config: Pick<Config, 'influx'> & { readonly database: DatabaseConfig },
+  config: DatabaseSettings,
   statementMsMax: number,
 ): Promise<void> {
   const { url } = config.database

@@ -1,7 +1,7 @@
 // What `thermolog verify` checks in a database, in order: the journal, the ledger and the control
 // data against each other, then the measurements against them. It only reads, beside services.
 
-import type { Config, DatabaseConfig, InfluxConfig } from '../config.ts'
+import type { InfluxConfig } from '../config.ts'
 import { openInfluxReader, refuseOtherStore } from '../core/measurement-store.ts'
 import type { Report } from '../domain/finding.ts'
 import { HOUR_MS } from '../domain/time.ts'
@@ -18,6 +18,7 @@ import { checkStreams } from '../postgres/verify/journal-check.ts'
 import { checkLedger, checkTieBreaks } from '../postgres/verify/ledger-check.ts'
 import { PostgresStoreAudit } from '../postgres/verify/store-audit.ts'
 import { hasSchema } from './database-server.ts'
+import type { DatabaseSettings } from './database-server.ts'
 import { Findings } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
 import { openInfluxCounts, reportUnreachable, verifyStore } from './verify-store.ts'
@@ -25,8 +26,6 @@ import { openInfluxCounts, reportUnreachable, verifyStore } from './verify-store
 const CONNECTIONS = 2
 /** Some statements read all there is. */
 const STATEMENT_MS_MAX = 6 * HOUR_MS
-
-type DatabaseSettings = Pick<Config, 'influx'> & { readonly database: DatabaseConfig }
 
 /**
  * Checks everything; it may take minutes.
@@ -65,17 +64,22 @@ async function verify(
   await checkControl(database, report)
   const events = await checkLedger(database, await control.mayHaveDropped(), report)
   await checkTieBreaks(database, report)
-  const counts = await checkStore(database, influx, { report, progress })
+  const counts = await checkStore(database, influx, { control, report, progress })
   const { findings, findingsTotal } = all
   return { findings, findingsTotal, events, ...counts }
+}
+
+interface Checking {
+  readonly control: ReturnType<typeof createAccounts>
+  readonly report: Report
+  readonly progress: WorkProgress
 }
 
 async function checkStore(
   database: Database,
   influx: InfluxConfig | undefined,
-  { report, progress }: { readonly report: Report; readonly progress: WorkProgress },
+  { progress, ...of }: Checking,
 ): Promise<SensorsChecked> {
-  const of = { control: createAccounts(database), report }
   if (influx === undefined) {
     const store = new PostgresStoreAudit(database)
     const reader = new PostgresMeasurementReader(database)
@@ -86,7 +90,7 @@ async function checkStore(
   try {
     return await verifyStore({ ...of, store, audit: undefined, reader }, progress)
   } catch (error) {
-    reportUnreachable(error, store.name, report)
+    reportUnreachable(error, store.name, of.report)
     return { sensors: 0, measurements: 0, moving: 0 }
   } finally {
     await reader.close()

@@ -2,8 +2,9 @@
 // nothing.
 
 import { UnfitSettings } from '../config.ts'
-import type { Config, DatabaseConfig, InfluxConfig } from '../config.ts'
+import type { Config, InfluxConfig } from '../config.ts'
 import { refuseOtherStore, storeNameOf } from '../core/measurement-store.ts'
+import type { DatabaseSettings } from '../data-dir/database-server.ts'
 import { openBeside } from '../data-dir/open-beside.ts'
 import { isUpgradeDue } from '../data-dir/upgrade.ts'
 import { checkInfluxBucket } from '../influx/bucket-check.ts'
@@ -59,9 +60,7 @@ async function checkControl(config: Config): Promise<CheckResult> {
   }
 }
 
-export async function checkDatabase(
-  config: Pick<Config, 'influx'> & { readonly database: DatabaseConfig },
-): Promise<ServerResult> {
+export async function checkDatabase(config: DatabaseSettings): Promise<ServerResult> {
   const { url, durability } = config.database
   try {
     // PostgreSQL's driver is loaded only when needed.

@@ -11,11 +11,11 @@ import type { ApiCall } from '../call.ts'
 import { jsonBody } from '../body/bounds.ts'
 import { BatchReceiptWriter } from './batch-receipt.ts'
 import type { EventIdTexts } from './event-id-texts.ts'
-import { BatchScanner, ScannedBatch } from './scan-batch.ts'
+import { BatchScanner } from './scan-batch.ts'
 import { readJson } from '../body/read-json.ts'
 import type { LetOthers } from '../body/read-json.ts'
 import { isBatchQuery } from '../body/validate.ts'
-import { membersOf, readQuery, throwFaults } from '../input.ts'
+import { readQuery, throwFaults } from '../input.ts'
 import type { Input } from '../input.ts'
 import { keepRefused } from './keep-refused.ts'
 import { readSubmission, receiptOf } from './submission.ts'
@@ -39,7 +39,6 @@ export function measurementBatch(intake: BatchIntake): Input<SubmittedMeasuremen
     read: (body: unknown, call: ApiCall) => readFit(intake.submissions, call, body),
     counted: (value: SubmittedMeasurements | PartialBatch) =>
       value instanceof PartialBatch ? value : { measurements: value },
-    elementsOf,
   }
   const read = (call: ApiCall) => readSubmission(intake, call, reading)
   return {
@@ -48,12 +47,6 @@ export function measurementBatch(intake: BatchIntake): Input<SubmittedMeasuremen
     querySchema: 'batch-query',
     read,
   }
-}
-
-function elementsOf(body: unknown): number {
-  if (body instanceof ScannedBatch) return body.length
-  const { measurements } = membersOf(body)
-  return Array.isArray(measurements) ? measurements.length : 1
 }
 
 /** What to store of a batch: all of it, or only its valid elements if the caller asked for that. */

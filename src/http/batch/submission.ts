@@ -11,7 +11,8 @@ import type { BodyGate } from '../body/gate.ts'
 import type { LetOthers } from '../body/read-json.ts'
 import { chargeOf } from '../callers/rate-limit.ts'
 import type { CountedMeasurements, RateLimits } from '../callers/rate-limit.ts'
-import { sendingOf } from '../input.ts'
+import { membersOf, sendingOf } from '../input.ts'
+import { ScannedBatch } from './scan-batch.ts'
 
 /** What a submission passes through. */
 export interface Intake {
@@ -26,8 +27,6 @@ interface SubmissionReading<T> {
   readonly read: (body: unknown, call: ApiCall) => T | Promise<T>
   /** What of it takes from the allowance. */
   readonly counted: (value: T) => CountedMeasurements
-  /** How many measurements an invalid body would contain if it were valid. */
-  readonly elementsOf: (body: unknown) => number
 }
 
 /**
@@ -55,13 +54,20 @@ export async function readSubmission<T>(
     })
     value = await reading.read(body, call)
   } catch (error) {
-    const count = Math.max(reading.elementsOf(body), chargeOf(bytesRead))
+    const count = Math.max(elementsOf(body), chargeOf(bytesRead))
     await rateLimits.charge(token, count, ctx.res)
     throw error
   }
   const counted = { receivedAtMs, ...reading.counted(value) }
   await rateLimits.countMeasurements(token, counted, ctx.res)
   return value
+}
+
+/** How many measurements a body contains, or would contain if it were valid. */
+function elementsOf(body: unknown): number {
+  if (body instanceof ScannedBatch) return body.length
+  const { measurements } = membersOf(body)
+  return Array.isArray(measurements) ? measurements.length : 1
 }
 
 /** What was accepted; refusals by the journal are reported with pointers into the body. */

@@ -27,7 +27,6 @@ export function measurement(intake: Intake): Input<SubmittedMeasurements> {
     parse: readJson,
     read: (body: unknown, call: ApiCall) => readValid(body, call.query, readMeasurement),
     counted: (measurements: SubmittedMeasurements) => ({ measurements }),
-    elementsOf: () => 1,
   }
   const read = (call: ApiCall) => readSubmission(intake, call, reading)
   return { bounds: jsonBody, schema: 'measurement', read }

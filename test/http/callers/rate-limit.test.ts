@@ -41,6 +41,20 @@ describe('RateLimits', () => {
     expect((await me()).status).to.equal(200)
   })
 
+  it('takes for a submission that is not valid what its elements would have taken', async () => {
+    await start({ RATE_LIMIT_MEASUREMENTS: '1000' })
+    let left = 1_000
+    for (const path of ['/api/v1/measurements', '/api/v1/measurements/batch']) {
+      const body = { measurements: Array.from({ length: 100 }, () => ({})) }
+      const { status, headers } = await send(service.url, { method: 'POST', path, token, body })
+      left -= 100
+      expect(
+        [status, headers['ratelimit']?.includes(`"measurements";r=${left};`)],
+        path,
+      ).to.deep.equal([422, true])
+    }
+  })
+
   it('admits no more bodies of lines for being sent at once', async () => {
     await start({ RATE_LIMIT_MEASUREMENTS: '3000' })
     const write = (room: number) => {
