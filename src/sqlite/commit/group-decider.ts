@@ -7,17 +7,20 @@ import { isSameContent, SubmissionFaults } from '../../domain/acceptance.ts'
 import type { AcceptanceRules } from '../../domain/acceptance.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { DirectoryEntry, SensorDirectory } from './sensor-directory.ts'
+import { DamagedData, isDamage } from '../damaged-data.ts'
 import { KEY_WORDS } from '../event-key.ts'
+import { LookUpLate } from '../ledger/event-look-up.ts'
 import type { StoredEvent } from '../ledger/hot-ledger.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import {
   groupColumnsOver,
+  SEALED_DAMAGED,
+  SEALED_LATE,
   STATUS_CONFLICT,
   STATUS_CREATED,
   STATUS_DUPLICATE,
 } from './group-frame.ts'
 import type { GroupColumns, GroupConflict, GroupFrame, GroupRejection } from './group-frame.ts'
-import { rejectionCodeOf, sealedEventOf } from './group-look-up.ts'
 
 /** Elements whose places in memory are asked for at once; the processor's cache holds them all. */
 const FETCHED_TOGETHER = 1_024
@@ -172,7 +175,7 @@ export class GroupDecider {
   #find(group: Group, element: number): StoredEvent | undefined {
     const keyAt = element * KEY_WORDS
     if (group.hasEventId[element] === 0) return undefined
-    return this.#ledger.hot.find(group.keys, keyAt) ?? sealedEventOf(group, element, group.damage)
+    return this.#ledger.hot.find(group.keys, keyAt) ?? sealedEventOf(group, element)
   }
 
   #answerKnown(
@@ -231,4 +234,28 @@ export class GroupDecider {
     const alias = group.aliases.get(place) ?? serialNumber
     return this.#sensors.addPending(userId, serialNumber, { alias, createdAtMs: receivedAtMs })
   }
+}
+
+/**
+ * The sealed event with the key of an element.
+ *
+ * @throws DamagedData when what is stored under it is damaged
+ * @throws LookUpLate when it was not looked up in time
+ */
+function sealedEventOf(group: Group, element: number): StoredEvent | undefined {
+  const sensorId = group.sealedSensorId[element] ?? 0
+  if (sensorId === 0) return undefined
+  if (sensorId === SEALED_DAMAGED) throw new DamagedData(group.damage)
+  if (sensorId === SEALED_LATE) throw new LookUpLate()
+  return {
+    sensorId,
+    measuredAtMs: group.sealedMeasuredAtMs[element] ?? 0,
+    tempCelsius: group.sealedTempCelsius[element] ?? 0,
+  }
+}
+
+/** What a submission is rejected with when an element of it cannot be decided. */
+function rejectionCodeOf(error: unknown): GroupRejection['code'] {
+  if (error instanceof LookUpLate) return 'overloaded'
+  return error instanceof DamagedData || isDamage(error) ? 'data_damaged' : 'internal_error'
 }

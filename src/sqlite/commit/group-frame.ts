@@ -12,6 +12,10 @@ export const STATUS_CREATED = 0
 export const STATUS_DUPLICATE = 1
 export const STATUS_CONFLICT = 2
 
+/** In place of the sealed event's sensor: nobody can tell. Ids of sensors are below 2^31. */
+export const SEALED_DAMAGED = 0xffff_ffff
+export const SEALED_LATE = 0xffff_fffe
+
 /** Columns of a group; those of elements run through all of its submissions. */
 export interface GroupColumns {
   /** All of them. */
@@ -34,8 +38,8 @@ export interface GroupColumns {
   /** Position in the group's serial numbers. */
   readonly serialNumberAt: Uint32Array
   /**
-   * When it is looked up: the sensor of the sealed event that has the key, 0 where none has; see
-   * group-look-up.ts where nobody can tell.
+   * When it is looked up: the sensor of the sealed event that has the key, 0 where none has, or
+   * `SEALED_DAMAGED`, `SEALED_LATE`.
    */
   readonly sealedSensorId: Uint32Array
   readonly sealedMeasuredAtMs: Float64Array

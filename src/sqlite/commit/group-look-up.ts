@@ -1,18 +1,11 @@
 // What the sealed ledger knows of a group's events: the look-up thread finds it and writes it into
-// the group's columns, the commit thread reads it from there.
+// the group's columns.
 
-import type { RejectedSubmission } from '../../ports/submissions.ts'
-import { DamagedData, isDamage } from '../damaged-data.ts'
+import { DamagedData } from '../damaged-data.ts'
 import type { EventKeyCipher } from '../event-key.ts'
-import { LookUpLate } from '../ledger/event-look-up.ts'
-import type { StoredEvent } from '../ledger/hot-ledger.ts'
 import type { FoundEvents, SealedEvents } from '../ledger/sealed-events.ts'
-import { groupColumnsOver } from './group-frame.ts'
+import { groupColumnsOver, SEALED_DAMAGED, SEALED_LATE } from './group-frame.ts'
 import type { GroupColumns, GroupFrame } from './group-frame.ts'
-
-/** No sensor has these ids: ids are below 2^31. */
-const SEALED_DAMAGED = 0xffff_ffff
-const SEALED_LATE = 0xffff_fffe
 
 /** Time for the look-ups of a group; submissions with keys that are left then are rejected. */
 export const LOOK_UP_MS_MAX = 1_000
@@ -76,32 +69,4 @@ function keysInTurn(columns: GroupColumns, submissionCount: number): [number[], 
     for (const key of keys) places.push(key)
   }
   return [few, many]
-}
-
-/**
- * The sealed event with the key of an element.
- *
- * @throws DamagedData when what is stored under it is damaged
- * @throws LookUpLate when it was not looked up in time
- */
-export function sealedEventOf(
-  columns: GroupColumns,
-  element: number,
-  damage: string,
-): StoredEvent | undefined {
-  const sensorId = columns.sealedSensorId[element] ?? 0
-  if (sensorId === 0) return undefined
-  if (sensorId === SEALED_DAMAGED) throw new DamagedData(damage)
-  if (sensorId === SEALED_LATE) throw new LookUpLate()
-  return {
-    sensorId,
-    measuredAtMs: columns.sealedMeasuredAtMs[element] ?? 0,
-    tempCelsius: columns.sealedTempCelsius[element] ?? 0,
-  }
-}
-
-/** What a submission is rejected with when an element of it cannot be decided. */
-export function rejectionCodeOf(error: unknown): RejectedSubmission['code'] {
-  if (error instanceof LookUpLate) return 'overloaded'
-  return error instanceof DamagedData || isDamage(error) ? 'data_damaged' : 'internal_error'
 }
