@@ -1,7 +1,7 @@
 // Submitting a batch of measurements, whole or, with `on_invalid=skip`, only its valid elements.
 
 import type { RequestFault } from '../../domain/errors.ts'
-import type { Receipt, SubmittedMeasurements } from '../../domain/measurement.ts'
+import type { Receipt } from '../../domain/measurement.ts'
 import { formatInstant } from '../../domain/time.ts'
 import { submitValid } from '../../ingest/submit-valid.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
@@ -31,14 +31,12 @@ export interface BatchIntake extends Intake {
 /**
  * A batch of measurements. The everyday form is scanned as bytes, any other body is parsed as JSON.
  */
-export function measurementBatch(intake: BatchIntake): Input<SubmittedMeasurements | PartialBatch> {
+export function measurementBatch(intake: BatchIntake): Input<FitElements | PartialBatch> {
   const scanner = new BatchScanner()
   const reading = {
     parse: (bytes: Buffer, letOthers: LetOthers) =>
       scanner.scan(bytes) ?? readJson(bytes, letOthers, 'measurements'),
     read: (body: unknown, call: ApiCall) => readFit(intake.submissions, call, body),
-    counted: (value: SubmittedMeasurements | PartialBatch) =>
-      value instanceof PartialBatch ? value : { measurements: value },
   }
   const read = (call: ApiCall) => readSubmission(intake, call, reading)
   return {
@@ -54,16 +52,16 @@ async function readFit(
   submissions: Submissions,
   call: ApiCall,
   body: unknown,
-): Promise<SubmittedMeasurements | PartialBatch> {
+): Promise<FitElements | PartialBatch> {
   const faults: RequestFault[] = []
   const parameters = readQuery(call.query, isBatchQuery, faults)
   const value = readBatch(body, faults)
   if (parameters.on_invalid === 'skip') return new PartialBatch(value, faults, body)
-  if (faults.length === 0) return value.measurements
+  if (faults.length === 0) return value
   const more = await findMore(submissions, call, value)
   const serverTime = { server_time: formatInstant(call.receivedAtMs) }
   throwFaults([...faults, ...more], more.length > 0 ? serverTime : {})
-  return value.measurements
+  return value
 }
 
 /**
@@ -88,9 +86,10 @@ async function findMore(
 
 export function postBatch(intake: BatchIntake) {
   const receipts = new BatchReceiptWriter()
-  return (call: ApiCall, measurements: SubmittedMeasurements | PartialBatch): Promise<void> => {
-    if (measurements instanceof PartialBatch) return postPartialBatch(call, measurements, intake)
+  return (call: ApiCall, batch: FitElements | PartialBatch): Promise<void> => {
+    if (batch instanceof PartialBatch) return postPartialBatch(call, batch, intake)
     const { principal, receivedAtMs } = call
+    const { measurements } = batch
     const submission = { userId: principal.user.id, receivedAtMs, measurements }
     const eventIds = receipts.keepEventIds(measurements)
     return answerBatch(call, { receipts, eventIds }, intake.submissions.submit(submission))

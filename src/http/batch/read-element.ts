@@ -7,7 +7,24 @@ import { elementFaultsMax } from '../../domain/limits.ts'
 import type { SubmittedMeasurement } from '../../domain/measurement.ts'
 import { parseInstant } from '../../domain/time.ts'
 import { faultsIn, isMeasurement } from '../body/validate.ts'
-import { loneSurrogate, membersOf, notAnInstant } from '../input.ts'
+import type { ApiCall } from '../call.ts'
+import { loneSurrogate, membersOf, notAnInstant, readValid } from '../input.ts'
+import type { ReadMeasurements } from './submission.ts'
+
+/**
+ * The body of a submission of one measurement.
+ *
+ * @throws ServiceError `validation_failed`
+ */
+export function readSingle(body: unknown, { query }: ApiCall): ReadMeasurements {
+  return { measurements: readValid(body, query, readMeasurement) }
+}
+
+/** A valid measurement; faults are added to `faults`. */
+export function readMeasurement(body: unknown, faults: RequestFault[]): SubmittedMeasurement[] {
+  const read = readElement(body, '', faults)
+  return read === undefined ? [] : [read]
+}
 
 /** The measurement in a value, `undefined` if it is not valid; faults are added. */
 export function readElement(

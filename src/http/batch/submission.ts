@@ -3,14 +3,14 @@
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
-import type { Receipt } from '../../domain/measurement.ts'
+import type { Receipt, SubmittedMeasurements } from '../../domain/measurement.ts'
 import { formatInstant } from '../../domain/time.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import type { ApiCall, CallState } from '../call.ts'
 import type { BodyGate } from '../body/gate.ts'
 import type { LetOthers } from '../body/read-json.ts'
 import { chargeOf } from '../callers/rate-limit.ts'
-import type { CountedMeasurements, RateLimits } from '../callers/rate-limit.ts'
+import type { RateLimits } from '../callers/rate-limit.ts'
 import { membersOf, sendingOf } from '../input.ts'
 import { ScannedBatch } from './scan-batch.ts'
 
@@ -21,20 +21,25 @@ export interface Intake {
   readonly bodies: BodyGate
 }
 
+/** The measurements of a submission that can be stored. */
+export interface ReadMeasurements {
+  readonly measurements: SubmittedMeasurements
+  /** How many were sent, if the others are to be refused one by one. */
+  readonly count?: number
+}
+
 /** How to read the body of a submission. */
 interface SubmissionReading<T> {
   readonly parse: (bytes: Buffer, letOthers: LetOthers) => unknown
   readonly read: (body: unknown, call: ApiCall) => T | Promise<T>
-  /** What of it takes from the allowance. */
-  readonly counted: (value: T) => CountedMeasurements
 }
 
 /**
  * Reads a submission and takes the token's allowance for it; rejects it before reading the body
- * while submissions are refused or the allowance is used up. Unreadable bodies are charged like
- * accepted ones, and large ones by their bytes, because reading them took time.
+ * while submissions are refused or the allowance is used up. What cannot be stored is charged like
+ * what can, and where it is large by the bytes of the body, because reading them took time.
  */
-export async function readSubmission<T>(
+export async function readSubmission<T extends ReadMeasurements>(
   { submissions, rateLimits, bodies }: Intake,
   call: ApiCall,
   reading: SubmissionReading<T>,
@@ -58,8 +63,9 @@ export async function readSubmission<T>(
     await rateLimits.charge(token, count, ctx.res)
     throw error
   }
-  const counted = { receivedAtMs, ...reading.counted(value) }
-  await rateLimits.countMeasurements(token, counted, ctx.res)
+  const { measurements, count: sent = measurements.length } = value
+  const count = sent > measurements.length ? Math.max(sent, chargeOf(bytesRead)) : sent
+  await rateLimits.countMeasurements(token, { receivedAtMs, measurements, count }, ctx.res)
   return value
 }
 

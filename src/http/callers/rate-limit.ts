@@ -25,15 +25,12 @@ export interface RateLimitsSettings {
   readonly offlineAfterMs: number
 }
 
-/** The measurements of a submission as they are counted. */
-export interface CountedMeasurements {
-  readonly measurements: SubmittedMeasurements
-  /** If more were sent than can be stored. */
-  readonly count?: number
-}
-
-interface CountedSubmission extends CountedMeasurements {
+/** A submission as it is counted. */
+interface CountedSubmission {
   readonly receivedAtMs: number
+  readonly measurements: SubmittedMeasurements
+  /** How many are charged: more than these where some cannot be stored. */
+  readonly count: number
   /** Whether these are only the first of more, which are charged one after another. */
   readonly hasMore?: boolean
 }
@@ -132,8 +129,8 @@ export class RateLimits {
     response: ServerResponse,
   ): Promise<void> {
     if (this.#measurements === undefined || this.#live === undefined) return
+    const { count } = submission
     const isLive = this.#isLive(submission)
-    const count = submission.count ?? submission.measurements.length
     const measurements = await this.#charge(this.#measurements, { token, count }, response)
     if (!isSpent(this.#measurements, measurements, count)) return
     if (!isLive) throw rateLimited(measurements)
@@ -142,7 +139,7 @@ export class RateLimits {
   }
 
   #isLive(submission: CountedSubmission): boolean {
-    const { receivedAtMs, measurements, count = measurements.length, hasMore = false } = submission
+    const { receivedAtMs, measurements, count, hasMore = false } = submission
     if (hasMore || count > liveMeasurementsMax) return false
     for (let index = 0; index < measurements.length; index++) {
       const measuredAtMs = measurements.at(index)?.measuredAtMs ?? receivedAtMs

@@ -3,43 +3,27 @@
 import type { MeasurementResponse } from '../../../schemas/messages.d.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
-import type {
-  Receipt,
-  ReceiptItem,
-  SubmittedMeasurement,
-  SubmittedMeasurements,
-} from '../../domain/measurement.ts'
+import type { Receipt, ReceiptItem, SubmittedMeasurement } from '../../domain/measurement.ts'
 import { formatInstant } from '../../domain/time.ts'
 import { presentExisting } from '../batch/batch-receipt.ts'
-import { readElement } from '../batch/read-element.ts'
+import { readSingle } from '../batch/read-element.ts'
 import { readSubmission, receiptOf } from '../batch/submission.ts'
-import type { Intake } from '../batch/submission.ts'
+import type { Intake, ReadMeasurements } from '../batch/submission.ts'
 import { jsonBody } from '../body/bounds.ts'
 import { readJson } from '../body/read-json.ts'
 import { answerJson } from '../call.ts'
 import type { ApiCall } from '../call.ts'
-import { readValid } from '../input.ts'
 import type { Input } from '../input.ts'
 
 /** One measurement. */
-export function measurement(intake: Intake): Input<SubmittedMeasurements> {
-  const reading = {
-    parse: readJson,
-    read: (body: unknown, call: ApiCall) => readValid(body, call.query, readMeasurement),
-    counted: (measurements: SubmittedMeasurements) => ({ measurements }),
-  }
+export function measurement(intake: Intake): Input<ReadMeasurements> {
+  const reading = { parse: readJson, read: readSingle }
   const read = (call: ApiCall) => readSubmission(intake, call, reading)
   return { bounds: jsonBody, schema: 'measurement', read }
 }
 
-/** A valid measurement; faults are added to `faults`. */
-export function readMeasurement(body: unknown, faults: RequestFault[]): SubmittedMeasurement[] {
-  const read = readElement(body, '', faults)
-  return read === undefined ? [] : [read]
-}
-
 export function postMeasurement({ submissions }: Intake) {
-  return (call: ApiCall, measurements: SubmittedMeasurements): Promise<void> => {
+  return (call: ApiCall, { measurements }: ReadMeasurements): Promise<void> => {
     const submitted = measurements.at(0)
     if (submitted === undefined) throw new Error('BUG: a submission of nothing')
     const { principal, receivedAtMs } = call

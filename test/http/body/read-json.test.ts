@@ -10,7 +10,7 @@ import {
   readWithinBounds,
   TOO_LONG,
 } from '../../../src/http/body/read-json.ts'
-import { readMeasurement } from '../../../src/http/requests/measurement.ts'
+import { readMeasurement } from '../../../src/http/batch/read-element.ts'
 import { readBatch } from '../../../src/http/batch/read-batch.ts'
 
 const MIB = 2 ** 20

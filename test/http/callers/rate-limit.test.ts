@@ -55,6 +55,20 @@ describe('RateLimits', () => {
     }
   })
 
+  it('takes for a large element that is skipped what reading it takes', async () => {
+    await start({ RATE_LIMIT_MEASUREMENTS: '1000' })
+    const elements = [
+      { measurement: { sn: 'A1', temp: 21.5 }, left: 998 },
+      { measurement: { sn: 'A1', temp: 21.5, note: 'x'.repeat(100_000) }, left: 607 },
+    ]
+    for (const { measurement, left } of elements) {
+      const path = '/api/v1/measurements/batch?on_invalid=skip'
+      const body = { measurements: [measurement, { sn: 'B2', temp: 'warm' }] }
+      const { headers } = await send(service.url, { method: 'POST', path, token, body })
+      expect(headers['ratelimit']).to.include(`"measurements";r=${left};`)
+    }
+  })
+
   it('admits no more bodies of lines for being sent at once', async () => {
     await start({ RATE_LIMIT_MEASUREMENTS: '3000' })
     const write = (room: number) => {
