@@ -114,6 +114,7 @@ export const PUBLIC: Readonly<Record<string, RouteDescription>> = {
       200: {
         description: 'The file.',
         texts: ['text/javascript', 'text/css', 'image/png', 'text/plain'],
+        headers: ['ETag'],
       },
     },
     codes: ['not_found'],

@@ -4,13 +4,14 @@
 
 import { readFile } from 'node:fs/promises'
 import { ServiceError } from '../../domain/errors.ts'
-import { answerJson, answerUnchanged, entityTag, isKnown } from '../call.ts'
 import type { Call } from '../call.ts'
 import { anything } from '../input.ts'
 import { DOCS_STYLE } from './docs-style.ts'
 import { explainProblem, listProblems } from './explain-problem.ts'
 import { answerPage, escapeHtml, linksTo, PLAIN_STYLE } from './html.ts'
 import { kept } from './kept.ts'
+import { answerFile, nameOf, staticFile } from './static-file.ts'
+import type { StaticFile } from './static-file.ts'
 import { OpenRoutes } from '../routes.ts'
 import type { RouteRow, RouteTable } from '../routes.ts'
 
@@ -30,6 +31,7 @@ export interface AboutApi {
   readonly appName: string
 }
 
+const ASKED_EACH_TIME = 'public, no-cache'
 const CACHED_FOR_A_DAY = 'public, max-age=86400'
 
 const PAGE_POLICY = [
@@ -106,24 +108,24 @@ const ABOUT_DOCUMENTS =
   '<p>All calls, as <a href="docs">API</a> shows them; and each API alone, to generate a client ' +
   'from. Those in OpenAPI 3.0 are for generators that read nothing newer.</p>'
 
-interface PackagedFile {
-  readonly type: string
-  readonly read: () => Promise<Buffer>
+/** Files that come with the program: of Swagger UI, and what devices have to do. */
+const PACKAGED: readonly URL[] = [
+  new URL(import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js')),
+  new URL(import.meta.resolve('swagger-ui-dist/swagger-ui.css')),
+  new URL(import.meta.resolve('swagger-ui-dist/favicon-32x32.png')),
+  new URL('../../../docs/daemon.md', import.meta.url),
+]
+
+const OWN: Readonly<Record<string, string>> = {
+  'start.js': START,
+  'plain.css': PLAIN_STYLE,
+  'docs.css': DOCS_STYLE,
 }
 
-/** Files that come with the program: of Swagger UI, and what devices have to do. */
-const PACKAGED: ReadonlyMap<string, PackagedFile> = new Map([
-  packaged('swagger-ui-bundle.js', import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js')),
-  packaged('swagger-ui.css', import.meta.resolve('swagger-ui-dist/swagger-ui.css')),
-  // Text, which browsers show.
-  packaged('daemon.md', new URL('../../../docs/daemon.md', import.meta.url).href, 'text'),
-  packaged('favicon-32x32.png', import.meta.resolve('swagger-ui-dist/favicon-32x32.png')),
-])
-
-const OWN: ReadonlyMap<string, string> = new Map([
-  ['start.js', START],
-  ['plain.css', PLAIN_STYLE],
-  ['docs.css', DOCS_STYLE],
+/** By name, each read when it is asked for first. */
+const FILES: ReadonlyMap<string, () => Promise<StaticFile>> = new Map([
+  ...PACKAGED.map((url) => keptFile(nameOf(url), () => readFile(url))),
+  ...Object.entries(OWN).map(([name, text]) => keptFile(name, () => text)),
 ])
 
 /** @param describe makes the whole document; called once, on the first request */
@@ -154,29 +156,18 @@ function listDocuments(parts: readonly string[], appName: string) {
 }
 
 function showDocument(make: () => object) {
-  let known: { readonly text: string; readonly tag: string } | undefined
-  return (call: Call): void => {
-    if (known === undefined) {
-      const text = JSON.stringify(make())
-      known = { text, tag: entityTag(text) }
-    }
-    const { ctx } = call
-    const { text, tag } = known
-    ctx.set('Cache-Control', 'public, no-cache')
-    if (isKnown(ctx, tag)) return answerUnchanged(ctx, tag)
-    ctx.set('ETag', tag)
-    answerJson(call, 200, text)
-  }
+  const [, read] = keptFile('openapi.json', () => JSON.stringify(make()))
+  return async (call: Call) => answerFile(call, await read(), ASKED_EACH_TIME)
 }
 
 function showPart(describe: () => object, parts: ApiDescription['parts']) {
   const shown = new Map(
     Array.from(parts, ([name, make]) => [name, showDocument(() => make(describe()))]),
   )
-  return (call: Call): void => {
+  return (call: Call): Promise<void> => {
     const show = shown.get(call.parameters['document'] ?? '')
     if (show === undefined) throw new ServiceError('not_found')
-    show(call)
+    return show(call)
   }
 }
 
@@ -184,26 +175,21 @@ function showPage(appName: string) {
   const page = pageOf(appName)
   return ({ ctx }: Call): void => {
     ctx.set('Content-Security-Policy', PAGE_POLICY)
-    ctx.set('Cache-Control', 'public, no-cache')
+    ctx.set('Cache-Control', ASKED_EACH_TIME)
     ctx.type = 'html'
     ctx.body = page
   }
 }
 
-async function showFile({ ctx, parameters }: Call): Promise<void> {
-  const name = parameters['file'] ?? ''
-  const packagedFile = PACKAGED.get(name)
-  const body = OWN.get(name) ?? (await packagedFile?.read())
-  if (body === undefined) throw new ServiceError('not_found')
-  ctx.set('Cache-Control', CACHED_FOR_A_DAY)
-  ctx.type = packagedFile?.type ?? name.replace(/^.*\./, '')
-  ctx.body = body
+async function showFile(call: Call): Promise<void> {
+  const file = await FILES.get(call.parameters['file'] ?? '')?.()
+  if (file === undefined) throw new ServiceError('not_found')
+  answerFile(call, file, CACHED_FOR_A_DAY)
 }
 
-function packaged(
+function keptFile(
   name: string,
-  url: string,
-  type = name.replace(/^.*\./, ''),
-): [string, PackagedFile] {
-  return [name, { type, read: kept(() => readFile(new URL(url))) }]
+  read: () => string | Promise<Buffer>,
+): [string, () => Promise<StaticFile>] {
+  return [name, kept(async () => staticFile(name, await read()))]
 }

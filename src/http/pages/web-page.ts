@@ -6,15 +6,14 @@
 
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { promisify } from 'node:util'
-import { constants, gzip } from 'node:zlib'
 import { ServiceError } from '../../domain/errors.ts'
 import type { Call } from '../call.ts'
-import { answerUnchanged, entityTag, isKnown } from '../call.ts'
 import { anything } from '../input.ts'
 import { escapeHtml } from './html.ts'
 import { joinModules } from './joined-modules.ts'
 import { kept } from './kept.ts'
+import { answerFile, nameOf, staticFile } from './static-file.ts'
+import type { StaticFile } from './static-file.ts'
 import { OpenRoutes } from '../routes.ts'
 import type { RouteTable } from '../routes.ts'
 
@@ -33,15 +32,6 @@ const PAGE_POLICY = [
 
 const FOR_EVER = 'public, max-age=31536000, immutable'
 const ASKED_EACH_TIME = 'public, no-cache'
-
-const TYPES: Readonly<Record<string, string>> = {
-  html: 'text/html; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  svg: 'image/svg+xml',
-  png: 'image/png',
-  webmanifest: 'application/manifest+json',
-}
 
 /** Its modules become one script, but for those that it imports later. */
 const ENTRY = new URL('../../web/page.js', import.meta.url)
@@ -67,21 +57,13 @@ const PAGE = new URL('../../web/index.html', import.meta.url)
 const WORKER = new URL('../../web/service-worker.js', import.meta.url)
 const MANIFEST = new URL('../../web/manifest.webmanifest', import.meta.url)
 
-interface WebFile {
-  readonly type: string
-  readonly tag: string
-  readonly plain: Buffer
-  /** `undefined`: compression is not worth it. */
-  readonly zipped: Buffer | undefined
-}
-
 interface WebPage {
-  readonly page: WebFile
-  readonly worker: WebFile
-  readonly manifest: WebFile
+  readonly page: StaticFile
+  readonly worker: StaticFile
+  readonly manifest: StaticFile
   readonly version: string
   /** By name. */
-  readonly files: ReadonlyMap<string, WebFile>
+  readonly files: ReadonlyMap<string, StaticFile>
 }
 
 export interface PageNames {
@@ -97,7 +79,7 @@ export function webPageRouter(names: PageNames): RouteTable {
   const read = kept(() => readPage(names))
   const show = (name: 'page' | 'worker' | 'manifest') => async (call: Call) =>
     answerNow(call, (await read())[name])
-  const showFile = async (call: Call) => answerFile(call, await read())
+  const showFile = async (call: Call) => answerKept(call, await read())
 
   open.add('GET /',                     anything, show('page'))
   open.add('GET /service-worker.js',    anything, show('worker'))
@@ -107,28 +89,16 @@ export function webPageRouter(names: PageNames): RouteTable {
 }
 
 /** The policy for the page, and for what its worker may request. */
-function answerNow({ ctx }: Call, file: WebFile): void {
-  ctx.set('Content-Security-Policy', PAGE_POLICY)
-  ctx.set('Cache-Control', ASKED_EACH_TIME)
-  if (isKnown(ctx, file.tag)) answerUnchanged(ctx, file.tag)
-  else send(ctx, file)
+function answerNow(call: Call, file: StaticFile): void {
+  call.ctx.set('Content-Security-Policy', PAGE_POLICY)
+  answerFile(call, file, ASKED_EACH_TIME)
 }
 
-function answerFile({ ctx, parameters }: Call, { version, files }: WebPage): void {
-  const file = files.get(parameters['file'] ?? '')
-  if (file === undefined || parameters['version'] !== version) throw new ServiceError('not_found')
-  ctx.set('Cache-Control', FOR_EVER)
-  if (isKnown(ctx, file.tag)) answerUnchanged(ctx, file.tag)
-  else send(ctx, file)
-}
-
-function send(ctx: Call['ctx'], { type, tag, plain, zipped }: WebFile): void {
-  ctx.set('ETag', tag)
-  ctx.set('Content-Type', type)
-  ctx.vary('Accept-Encoding')
-  const isZipped = zipped !== undefined && ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
-  if (isZipped) ctx.set('Content-Encoding', 'gzip')
-  ctx.body = isZipped ? zipped : plain
+function answerKept(call: Call, { version, files }: WebPage): void {
+  const file = files.get(call.parameters['file'] ?? '')
+  const isCurrent = call.parameters['version'] === version
+  if (file === undefined || !isCurrent) throw new ServiceError('not_found')
+  answerFile(call, file, FOR_EVER)
 }
 
 async function readPage({ appName, command }: PageNames): Promise<WebPage> {
@@ -157,10 +127,13 @@ async function readPage({ appName, command }: PageNames): Promise<WebPage> {
       .replaceAll('{{command}}', command)
   const make = (url: URL, text: string) => {
     const name = url === MANIFEST ? JSON.stringify(appName).slice(1, -1) : escapeHtml(appName)
-    return webFile(nameOf(url), Buffer.from(complete(text).replaceAll('{{app}}', () => name)))
+    return staticFile(
+      nameOf(url),
+      complete(text).replaceAll('{{app}}', () => name),
+    )
   }
-  const files = contents.map(async ([name, content]): Promise<[string, WebFile]> => {
-    return [name, await webFile(name, content)]
+  const files = contents.map(async ([name, content]): Promise<[string, StaticFile]> => {
+    return [name, await staticFile(name, content)]
   })
   return {
     page: await make(PAGE, page),
@@ -169,16 +142,4 @@ async function readPage({ appName, command }: PageNames): Promise<WebPage> {
     version,
     files: new Map(await Promise.all(files)),
   }
-}
-
-async function webFile(name: string, plain: Buffer): Promise<WebFile> {
-  const type = TYPES[name.replace(/^.*\./, '')] ?? ''
-  const zip = promisify(gzip)
-  const isText = type !== 'image/png'
-  const zipped = isText ? await zip(plain, { level: constants.Z_BEST_COMPRESSION }) : undefined
-  return { type, tag: entityTag(plain.toString('latin1')), plain, zipped }
-}
-
-function nameOf({ pathname }: URL): string {
-  return pathname.replace(/^.*\//, '')
 }

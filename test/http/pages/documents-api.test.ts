@@ -5,6 +5,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import { gzipSync } from 'node:zlib'
 import { allProblems } from '../../../src/http/answers/problems.ts'
 import { send } from '../../support/http.ts'
 import { startService } from '../../support/service.ts'
@@ -238,6 +239,19 @@ describe('the page that shows it', () => {
     const style = await send(service.url, { path: '/docs/swagger-ui.css' })
     expect(style.headers['content-type']).to.match(/^text\/css/)
   })
+
+  for (const path of ['/openapi.json', '/openapi/mobile.json', '/docs/swagger-ui-bundle.js']) {
+    it(`is compressed as well as it goes, not anew for each answer: ${path}`, async () => {
+      const { text } = await send(service.url, { path })
+      const headers = { 'accept-encoding': 'gzip' }
+      const answer = await send(service.url, { path, headers })
+      const { length } = gzipSync(text, { level: 9 })
+      expect(answer.headers['content-length']).to.equal(String(length))
+      expect(answer.headers['vary']).to.equal('Accept-Encoding')
+      const known = { ...headers, 'if-none-match': answer.headers.etag ?? '' }
+      expect((await send(service.url, { path, headers: known })).status).to.equal(304)
+    })
+  }
 
   it('has the guide for devices, as text', async () => {
     const { status, headers, text } = await send(service.url, { path: '/docs/daemon.md' })
