@@ -18,13 +18,13 @@ import { createStoreRecords } from '../sqlite/control/control-reader.ts'
 import { refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
 import {
   CONTROL_FILE,
+  DamagedData,
   isDiskFault,
   LEDGER_FILE,
   MEASUREMENTS_FILE,
   openForReading,
 } from '../sqlite/database.ts'
 import type { Connection } from '../sqlite/database.ts'
-import { DamagedData } from '../sqlite/damaged-data.ts'
 import { checkLog } from '../sqlite/log/log-check.ts'
 import { createAccounts } from '../sqlite/verify/accounts.ts'
 import { checkFile } from '../sqlite/verify/file-check.ts'

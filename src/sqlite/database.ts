@@ -1,9 +1,9 @@
 // Opens SQLite files: the one place that knows the pragmas, and checks that they took effect.
 //
 // Every page carries a tag, made when the page is written and checked whenever it is read: a page
-// with a flipped bit cannot be read, so no part of it becomes an answer. The tag is that of a
-// cipher, AEGIS, with a key that is no secret. With AES instructions, which every server has, it
-// costs less than SQLite's own part of reading a page.
+// with a flipped bit cannot be read, so no part of it becomes an answer: damaged data are never
+// used. The tag is that of a cipher, AEGIS, with a key that is no secret. With AES instructions,
+// which every server has, it costs less than SQLite's own part of reading a page.
 //
 // Every file is in WAL mode. Writing connections run at synchronous=FULL: a commit that has
 // returned survives a power cut. The pragma is per connection and reads back FULL right after the
@@ -14,7 +14,7 @@ import { basename } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Database as Connection } from 'better-sqlite3'
 import { OtherFormat } from '../domain/errors.ts'
-import { damagedFile, isDamage, orDamaged } from './damaged-data.ts'
+import { RESTORE_BACKUP } from '../domain/finding.ts'
 
 export type { Connection }
 
@@ -234,4 +234,69 @@ function apply(db: Connection, migrations: readonly Migration[]): void {
     db.exec(sql)
     db.pragma(`user_version = ${version}`)
   }
+}
+
+/** Stored data that cannot be read because a page is not as it was written. */
+export class DamagedData extends Error {
+  /** @param problem what is damaged, in words for an operator */
+  constructor(problem: string, options?: ErrorOptions) {
+    super(problem, options)
+    this.name = 'DamagedData'
+  }
+}
+
+/** Whether SQLite met a page that is not as it was written. */
+export function isDamage(error: unknown): error is Error {
+  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code)
+}
+
+/**
+ * Runs `work` and returns its result.
+ *
+ * @param problem says that what `work` reads is damaged
+ * @throws DamagedData if it met a damaged page
+ */
+export function orDamaged<Result>(problem: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw isDamage(error) ? new DamagedData(problem, { cause: error }) : error
+  }
+}
+
+/** The result of `work`; `undefined` if it met damage. */
+export function ifWhole<Result>(work: () => Result): Result | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof DamagedData) return undefined
+    throw error
+  }
+}
+
+/**
+ * Reads what nothing can do without: if it were missing, the service would end again and again.
+ *
+ * @param tables the tables to read; default: all
+ * @throws DamagedData
+ */
+export function refuseDamaged(
+  db: Connection,
+  file: string,
+  tables: readonly (string | number)[] = [1],
+): void {
+  const check = (table: string | number) =>
+    db.prepare<[], string>(`PRAGMA quick_check(${table})`).pluck().get()
+  for (const table of tables) {
+    const found = orDamaged(damagedFile(file), () => check(table))
+    if (found !== 'ok') throw new DamagedData(damagedFile(file), { cause: found })
+  }
+}
+
+export function damagedSeries(file: string, sensorId: number): string {
+  return `what ${file} has of sensor ${sensorId} is damaged`
+}
+
+export function damagedFile(file: string): string {
+  return `${file} is damaged. ${RESTORE_BACKUP}`
 }

@@ -8,14 +8,17 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
 import {
   CONTROL_FILE,
+  DamagedData,
+  damagedFile,
   isStorageFull,
   keepWorkingPages,
   LEDGER_FILE,
   openForReading,
   openForWriting,
+  orDamaged,
+  refuseDamaged,
 } from '../sqlite/database.ts'
-import { damagedFile, DamagedData, orDamaged, refuseDamaged } from '../sqlite/damaged-data.ts'
-import { bindLedger, readEventSecret } from '../sqlite/event-secret.ts'
+import { bindLedger, readEventSecret } from '../sqlite/event-key.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
 import type {
   MergeProgress,

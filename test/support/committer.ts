@@ -6,17 +6,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Submission } from '../../src/domain/measurement.ts'
 import { CONTROL_MIGRATIONS } from '../../src/sqlite/control/schema.ts'
-import { openForWriting } from '../../src/sqlite/database.ts'
+import { DamagedData, openForWriting, refuseDamaged } from '../../src/sqlite/database.ts'
 import type { Connection } from '../../src/sqlite/database.ts'
-import { DamagedData, refuseDamaged } from '../../src/sqlite/damaged-data.ts'
 import { Committer } from '../../src/sqlite/commit/committer.ts'
 import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
 import { GroupBuilder } from '../../src/sqlite/commit/submission-committer.ts'
 import { allocateGroup } from '../../src/sqlite/commit/group-frame.ts'
 import { lookUpGroup } from '../../src/sqlite/commit/group-look-up.ts'
 import type { GroupResult } from '../../src/sqlite/commit/group-frame.ts'
-import { EventKeyCipher } from '../../src/sqlite/event-key.ts'
-import { bindLedger, makeEventSecret, readEventSecret } from '../../src/sqlite/event-secret.ts'
+import {
+  bindLedger,
+  EventKeyCipher,
+  makeEventSecret,
+  readEventSecret,
+} from '../../src/sqlite/event-key.ts'
 import { Ledger } from '../../src/sqlite/ledger/ledger.ts'
 import type { SealRequest } from '../../src/sqlite/ledger/ledger.ts'
 import type { MergeProgress } from '../../src/sqlite/ledger/ledger-run.ts'

@@ -6,7 +6,7 @@ import { openForWriting } from '../../src/sqlite/database.ts'
 import type { Connection } from '../../src/sqlite/database.ts'
 import { BlockShuffle } from '../../src/sqlite/ledger/block-shuffle.ts'
 import { BlockStore } from '../../src/sqlite/ledger/block-store.ts'
-import { blocksFor, EVENT_BYTES, SEGMENTS } from '../../src/sqlite/ledger/run-block.ts'
+import { blocksFor, EVENT_BYTES, SEGMENTS } from '../../src/sqlite/ledger/ledger-run.ts'
 import { MERGE_PLAN } from '../../src/sqlite/ledger/run-merger.ts'
 import { LEDGER_MIGRATIONS } from '../../src/sqlite/ledger/schema.ts'
 

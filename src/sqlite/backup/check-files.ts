@@ -10,7 +10,7 @@ import {
   unlessOtherTables,
 } from '../database.ts'
 import type { Connection } from '../database.ts'
-import { readEventSecret, refuseOtherLedger } from '../event-secret.ts'
+import { readEventSecret, refuseOtherLedger } from '../event-key.ts'
 import { isOfOlderVersion, refuseUnknownVersion } from './file-formats.ts'
 
 /** Numbers by name. */

@@ -4,9 +4,9 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { CONTROL_MIGRATIONS } from '../control/schema.ts'
-import { damagedFile, orDamaged } from '../damaged-data.ts'
 import {
   CONTROL_FILE,
+  damagedFile,
   DATA_FILES,
   formatOf,
   isOlderFormat,
@@ -14,6 +14,7 @@ import {
   MEASUREMENTS_FILE,
   newestOf,
   openForReading,
+  orDamaged,
   refuseOtherFormat,
   upgradeFile,
 } from '../database.ts'

@@ -1,7 +1,7 @@
 // What the sealed ledger knows of a group's events: the look-up thread finds it and writes it into
 // the group's columns.
 
-import { DamagedData } from '../damaged-data.ts'
+import { DamagedData } from '../database.ts'
 import type { EventKeyCipher } from '../event-key.ts'
 import type { FoundEvents, SealedEvents } from '../ledger/sealed-events.ts'
 import { groupColumnsOver, SEALED_DAMAGED, SEALED_LATE } from './group-frame.ts'

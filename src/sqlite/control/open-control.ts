@@ -2,10 +2,9 @@
 // that each thread reads for itself.
 
 import { join } from 'node:path'
-import { CONTROL_FILE, openForWriting } from '../database.ts'
+import { CONTROL_FILE, damagedFile, openForWriting, orDamaged } from '../database.ts'
 import type { Connection } from '../database.ts'
-import { damagedFile, orDamaged } from '../damaged-data.ts'
-import { makeEventSecret } from '../event-secret.ts'
+import { makeEventSecret } from '../event-key.ts'
 import { CONTROL_MIGRATIONS } from './schema.ts'
 
 export function openControl(dataDir: string): Connection {

@@ -2,8 +2,8 @@
 // Sealing and merging spend most of their time here.
 
 import { toStarts } from './counting-sort.ts'
+import { blockIdOf, EVENT_BYTES, firstBlockIdOf } from './ledger-run.ts'
 import type { Run } from './ledger-run.ts'
-import { blockIdOf, EVENT_BYTES, firstBlockIdOf } from './run-block.ts'
 
 // Events start at even offsets, so two bytes are moved at a time.
 const EVENT_UNITS = EVENT_BYTES / 2

@@ -2,12 +2,11 @@
 // times as long and leaves a hundred thousand small buffers to the garbage collector.
 
 import { assert } from '../../domain/errors.ts'
-import { DamagedData, ifWhole, orDamaged } from '../damaged-data.ts'
-import { LEDGER_FILE } from '../database.ts'
+import { DamagedData, ifWhole, LEDGER_FILE, orDamaged } from '../database.ts'
 import type { Connection } from '../database.ts'
 import type { ArrangedEvents } from './block-shuffle.ts'
+import { BLOCK_EVENTS_MAX, EVENT_BYTES, firstBlockIdOf } from './ledger-run.ts'
 import type { Run } from './ledger-run.ts'
-import { BLOCK_EVENTS_MAX, EVENT_BYTES, firstBlockIdOf } from './run-block.ts'
 
 // group_concat leaves bytes as they are.
 const BLOCKS = `

@@ -1,27 +1,29 @@
 // The filters of cohorts in ledger.db, by segments.
 
 import { giveBack } from '../../bytes/give-back.ts'
-import { ifWhole, orDamaged } from '../damaged-data.ts'
-import { LEDGER_FILE } from '../database.ts'
+import { ifWhole, LEDGER_FILE, orDamaged } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { BlockStore } from './block-store.ts'
 import { EMPTY_SEGMENT, positionOf, SLOTS } from './cohort-segment.ts'
 import type { Segment } from './cohort-segment.ts'
 import { SegmentMerger } from './cohort-segment-merger.ts'
+import { EVENT_BYTES, SEGMENTS } from './ledger-run.ts'
 import type { MergedRun, NumberedSegment, StoredCohort } from './ledger-run.ts'
-import { EVENT_BYTES, SEGMENTS } from './run-block.ts'
 
 const SEGMENT = 'SELECT filter FROM cohort_segments WHERE id = ?'
 const SET_SEGMENT = 'INSERT OR REPLACE INTO cohort_segments (id, filter) VALUES (?, ?)'
 const MERGED_RUNS = `
   SELECT run_no AS runNo, events, blocks, merged_no / ${SLOTS} AS cohortNo,
     merged_no % ${SLOTS} AS slot, segments_written AS segmentsWritten
-  FROM runs WHERE merged_no IS NOT NULL ORDER BY merged_no`
+  FROM runs WHERE merged_no IS NOT NULL`
+/** Where the runs that are being merged go; none: NULL. */
+const LAST_TARGET = 'SELECT max(merged_into) FROM runs'
 
 export class CohortStore {
   readonly #segment
   readonly #setSegment
   readonly #runs
+  readonly #unfinished
   readonly #merger = new SegmentMerger()
   readonly #blocks: BlockStore
 
@@ -29,12 +31,18 @@ export class CohortStore {
     this.#blocks = new BlockStore(db)
     this.#segment = db.prepare<[number], Buffer>(SEGMENT).pluck()
     this.#setSegment = db.prepare<[number, Buffer]>(SET_SEGMENT)
-    this.#runs = db.prepare<[], WrittenRun>(MERGED_RUNS)
+    this.#runs = db.prepare<[], WrittenRun>(`${MERGED_RUNS} ORDER BY merged_no`)
+    this.#unfinished = db.prepare<[], WrittenRun>(`${MERGED_RUNS} AND run_no = (${LAST_TARGET})`)
   }
 
   /** All merged runs, oldest first. */
   runs(): WrittenRun[] {
     return this.#runs.all()
+  }
+
+  /** The one that others are being merged into. */
+  unfinishedRun(): WrittenRun | undefined {
+    return this.#unfinished.get()
   }
 
   /** All cohorts, the oldest first, repaired where they are damaged. @throws DamagedData */

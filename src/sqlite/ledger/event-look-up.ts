@@ -2,14 +2,13 @@
 // block: that takes less than half the time of single statements, and a fraction of the time of
 // copying the blocks.
 
-import { orDamaged } from '../damaged-data.ts'
-import { LEDGER_FILE } from '../database.ts'
+import { LEDGER_FILE, orDamaged } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { BlockStore } from './block-store.ts'
 import type { StoredEvent } from './hot-ledger.ts'
+import { blockIdOf, EVENT_BYTES, unpackEvent } from './ledger-run.ts'
 import type { Run } from './ledger-run.ts'
-import { blockIdOf, EVENT_BYTES, unpackEvent } from './run-block.ts'
 
 type Place = Pick<Run, 'runNo' | 'blocks'>
 
@@ -38,7 +37,7 @@ export class LookUpLate extends Error {
 }
 
 /** Receives the events that are found. */
-interface Finder {
+export interface Finder {
   set(place: number, event: StoredEvent): void
   /** Whether to stop looking up. */
   isLate(): boolean

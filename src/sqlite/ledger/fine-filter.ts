@@ -7,14 +7,13 @@
 // parts. It uses what the cohort's filter does not: the last three words of a key select cache
 // line and bits. One unknown key in thirteen passes.
 
-import { DamagedData, orDamaged } from '../damaged-data.ts'
-import { LEDGER_FILE } from '../database.ts'
+import { DamagedData, LEDGER_FILE, orDamaged } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { wordsIn } from './filter-bits.ts'
 import { addToFilter, CACHE_LINE_WORDS, mayContain } from './key-filter.ts'
+import { EVENT_BYTES, SEGMENTS } from './ledger-run.ts'
 import type { Run } from './ledger-run.ts'
-import { EVENT_BYTES, SEGMENTS } from './run-block.ts'
 
 const PARTS_PER_SEGMENT = 8
 const PARTS = SEGMENTS * PARTS_PER_SEGMENT

@@ -3,7 +3,6 @@
 // unknown key in 110 passes; with sixteen, one in a thousand.
 
 import { KEY_WORDS } from '../event-key.ts'
-import { EVENT_BYTES } from './run-block.ts'
 
 export const CACHE_LINE_WORDS = 16
 const CACHE_LINE_BYTES = CACHE_LINE_WORDS * 4
@@ -38,18 +37,6 @@ export function addToFilter(
     setBit(filter, cacheLine, (w2 >>> (bit * 9)) & 511)
   }
   setBit(filter, cacheLine, (w1 >>> 27) | (((w2 >>> 27) << 5) & 511))
-}
-
-/** Adds the keys of packed events. @param cacheLineWord which word selects the cache line */
-export function addEventsToFilter(
-  filter: Uint32Array,
-  cacheLineWord: number,
-  entries: Buffer,
-): void {
-  for (let at = 0; at < entries.length; at += EVENT_BYTES) {
-    const word = entries.readUInt32LE(at + cacheLineWord * 4)
-    addToFilter(filter, word, entries.readUInt32LE(at + 4), entries.readUInt32LE(at + 8))
-  }
 }
 
 /** Lets every key of a segment pass, in a filter whose cache lines the first word selects. */

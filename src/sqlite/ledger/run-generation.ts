@@ -3,8 +3,9 @@
 // the seal thread, which adds to it, and the look-up thread, which asks it. Bits are only ever set,
 // and those of a run are set before the run is announced.
 
-import { newFilter } from './key-filter.ts'
-import type { RunGeneration } from './ledger-run.ts'
+import { addToFilter, newFilter } from './key-filter.ts'
+import { EVENT_BYTES } from './ledger-run.ts'
+import type { RunGeneration, YoungRun } from './ledger-run.ts'
 
 /** Half of the young runs merged at a time: a filter takes all its memory with its first run. */
 export const RUNS_PER_GENERATION = 32
@@ -24,6 +25,24 @@ export function newGeneration(no: number, events: number): RunGeneration {
 /** The filter of one young run. */
 export function newOwnFilter(events: number): Uint32Array<SharedArrayBuffer> {
   return newFilter(events, OWN_BITS_PER_KEY)
+}
+
+/** Has the filters of a run and its generation know packed events. */
+export function addEvents(
+  generation: RunGeneration,
+  { filter }: Pick<YoungRun, 'filter'>,
+  entries: Buffer,
+): void {
+  addEventsToFilter(generation.filter, GENERATION_CACHE_LINE_WORD, entries)
+  addEventsToFilter(filter, OWN_CACHE_LINE_WORD, entries)
+}
+
+/** @param cacheLineWord which word selects the cache line */
+function addEventsToFilter(filter: Uint32Array, cacheLineWord: number, entries: Buffer): void {
+  for (let at = 0; at < entries.length; at += EVENT_BYTES) {
+    const word = entries.readUInt32LE(at + cacheLineWord * 4)
+    addToFilter(filter, word, entries.readUInt32LE(at + 4), entries.readUInt32LE(at + 8))
+  }
 }
 
 /** Decides which generation the next run belongs to. */

@@ -14,16 +14,14 @@
 
 import { giveBack } from '../../bytes/give-back.ts'
 import { epochEvents } from '../../domain/limits.ts'
-import { DamagedData, orDamaged } from '../damaged-data.ts'
-import { LEDGER_FILE } from '../database.ts'
+import { DamagedData, LEDGER_FILE, orDamaged } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { BlockShuffle } from './block-shuffle.ts'
 import { BlockStore } from './block-store.ts'
 import { CohortStore } from './cohort-store.ts'
-import { SLOTS } from './cohort-segment.ts'
 import { FineFilterWriter } from './fine-filter.ts'
+import { blocksFor, SEGMENTS } from './ledger-run.ts'
 import type { MergedRun, MergeProgress, NumberedSegment, Run, TakenSegments } from './ledger-run.ts'
-import { blocksFor, SEGMENTS } from './run-block.ts'
 import { RUNS_PER_GENERATION } from './run-generation.ts'
 
 /** How much is merged at a time. */
@@ -54,10 +52,6 @@ const INSERT_TARGET = `
   INSERT INTO runs (events, blocks, merged_no, segments_written)
   SELECT ?, ?, count(merged_no), 0 FROM runs`
 const SET_MERGED_INTO = 'UPDATE runs SET merged_into = ? WHERE run_no = ?'
-const UNFINISHED = `
-  SELECT run_no AS runNo, events, blocks, merged_no / ${SLOTS} AS cohortNo,
-    merged_no % ${SLOTS} AS slot, segments_written AS stopSegment
-  FROM runs WHERE run_no = (SELECT max(merged_into) FROM runs)`
 const SOURCES = `
   SELECT run_no AS runNo, events, blocks FROM runs WHERE merged_into = ? ORDER BY run_no`
 const SET_WRITTEN = 'UPDATE runs SET segments_written = ? WHERE run_no = ?'
@@ -183,9 +177,9 @@ export class RunMerger {
   }
 
   #readUnfinished(): Merge | undefined {
-    const unfinished = this.#db.prepare<[], MergedRun & { stopSegment: number }>(UNFINISHED).get()
+    const unfinished = this.#cohorts.unfinishedRun()
     if (unfinished === undefined) return undefined
-    const { stopSegment, ...run } = unfinished
+    const { segmentsWritten: stopSegment, ...run } = unfinished
     const sources = this.#db.prepare<[number], Run>(SOURCES).all(run.runNo)
     return { run, sources, stopSegment, takenSegment: 0, deletedSegment: 0, due: 0 }
   }

@@ -1,16 +1,15 @@
 // Finds events in the sealed part of the ledger: which run may have a key, and what is stored under
 // it. The filters are in memory; a key unknown to all of them costs no disk access.
 
-import { DamagedData } from '../damaged-data.ts'
-import { inOneViewOf } from '../database.ts'
+import { DamagedData, inOneViewOf } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { KEY_WORDS } from '../event-key.ts'
-import { Cohort } from './cohort.ts'
-import { CohortProbe } from './cohort-probe.ts'
+import { Cohort, CohortProbe } from './cohort.ts'
 import { EventLookUp, LookUpLate } from './event-look-up.ts'
+import type { Finder } from './event-look-up.ts'
 import { FineFilters } from './fine-filter.ts'
-import type { StoredEvent } from './hot-ledger.ts'
 import { FilterProbe } from './key-filter.ts'
+import { segmentOf, SEGMENTS } from './ledger-run.ts'
 import type {
   MergedRun,
   MergeProgress,
@@ -20,7 +19,6 @@ import type {
   StoredRuns,
   YoungRun,
 } from './ledger-run.ts'
-import { segmentOf, SEGMENTS } from './run-block.ts'
 import { GENERATION_CACHE_LINE_WORD, OWN_CACHE_LINE_WORD } from './run-generation.ts'
 
 /** A generation with its runs. */
@@ -31,13 +29,10 @@ interface YoungRuns {
 }
 
 /** The events found, by the place of their key. */
-export interface FoundEvents {
+export interface FoundEvents extends Finder {
   has(place: number): boolean
-  set(place: number, event: StoredEvent): void
   /** A key could not be looked up: its event may exist or not. */
   setUnknown(place: number, reason: DamagedData | LookUpLate): void
-  /** Whether to stop looking up. */
-  isLate(): boolean
 }
 
 /**

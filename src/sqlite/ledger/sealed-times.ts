@@ -1,8 +1,7 @@
 // Which times of a sensor the sealed part of the ledger has: the next tie-break follows from it.
 
 import { decodeSpans, isCovered } from '../../domain/time-spans.ts'
-import { orDamaged } from '../damaged-data.ts'
-import { inOneViewOf, LEDGER_FILE } from '../database.ts'
+import { inOneViewOf, LEDGER_FILE, orDamaged } from '../database.ts'
 import type { Connection, InOneView } from '../database.ts'
 
 /** Sensors whose spans are kept in memory. */

@@ -10,16 +10,10 @@ import { decodeEntries } from '../journal-row.ts'
 import type { JournalColumns } from '../journal-row.ts'
 import { BlockShuffle } from './block-shuffle.ts'
 import { BlockStore } from './block-store.ts'
-import { addEventsToFilter } from './key-filter.ts'
 import type { SealRequest } from './ledger.ts'
+import { blocksFor, EventPacker, SEGMENTS } from './ledger-run.ts'
 import type { RunGeneration, SealedRun, YoungRun } from './ledger-run.ts'
-import { blocksFor, EventPacker, SEGMENTS } from './run-block.ts'
-import {
-  GENERATION_CACHE_LINE_WORD,
-  Generations,
-  newOwnFilter,
-  OWN_CACHE_LINE_WORD,
-} from './run-generation.ts'
+import { addEvents, Generations, newOwnFilter } from './run-generation.ts'
 
 const ROWS = `
   SELECT entries FROM journal
@@ -98,8 +92,7 @@ export class Sealer {
     const run = { runNo, events, blocks, filter: newOwnFilter(events), movedBelow: 0 }
     const arranged = this.#shuffle.arrange(run, 0, SEGMENTS)
     this.#blocks.write(run, 0, arranged)
-    addEventsToFilter(generation.filter, GENERATION_CACHE_LINE_WORD, arranged.entries)
-    addEventsToFilter(run.filter, OWN_CACHE_LINE_WORD, arranged.entries)
+    addEvents(generation, run, arranged.entries)
     return run
   }
 

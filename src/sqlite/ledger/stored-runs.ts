@@ -5,15 +5,10 @@ import { giveBack } from '../../bytes/give-back.ts'
 import type { Connection } from '../database.ts'
 import { BlockStore } from './block-store.ts'
 import { CohortStore } from './cohort-store.ts'
-import { addEventsToFilter, fillSegment } from './key-filter.ts'
+import { fillSegment } from './key-filter.ts'
+import { SEGMENTS } from './ledger-run.ts'
 import type { NumberedSegment, StoredRuns, YoungRun } from './ledger-run.ts'
-import { SEGMENTS } from './run-block.ts'
-import {
-  GENERATION_CACHE_LINE_WORD,
-  newGeneration,
-  newOwnFilter,
-  OWN_CACHE_LINE_WORD,
-} from './run-generation.ts'
+import { addEvents, newGeneration, newOwnFilter } from './run-generation.ts'
 
 const YOUNG_RUNS = `
   SELECT young.run_no AS runNo, young.events, young.blocks,
@@ -35,21 +30,20 @@ export function readStoredRuns(db: Connection): StoredRuns {
   const runs = readYoungRuns(db)
   const events = runs.reduce((sum, run) => sum + run.events, 0)
   const generation = newGeneration(GENERATION_NO, events)
-  const young = runs.map((run): YoungRun => {
-    const filter = newOwnFilter(run.events)
+  const young = runs.map((stored): YoungRun => {
+    const run = { ...stored, filter: newOwnFilter(stored.events) }
     for (let segment = run.movedBelow; segment < SEGMENTS; segment++) {
       const entries = blocks.readIfWhole(run, segment)
       if (entries === undefined) {
         // Every key of the segment is looked for there, and none is answered without.
         fillSegment(generation.filter, segment)
-        filter.fill(0xffff_ffff)
+        run.filter.fill(0xffff_ffff)
         continue
       }
-      addEventsToFilter(generation.filter, GENERATION_CACHE_LINE_WORD, entries)
-      addEventsToFilter(filter, OWN_CACHE_LINE_WORD, entries)
+      addEvents(generation, run, entries)
       giveBack(entries)
     }
-    return { ...run, filter }
+    return run
   })
   return { young, generation, cohorts: new CohortStore(db).cohorts() }
 }

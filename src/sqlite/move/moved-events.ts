@@ -4,15 +4,13 @@
 
 import { shardOf } from '../../domain/shard.ts'
 import type { MovedTable, MovedValue } from '../../ports/moved-data.ts'
-import { orDamaged, damagedFile } from '../damaged-data.ts'
-import { LEDGER_FILE } from '../database.ts'
+import { damagedFile, LEDGER_FILE, orDamaged } from '../database.ts'
 import type { Connection } from '../database.ts'
-import { EventKeyCipher, KEY_WORDS } from '../event-key.ts'
-import { readEventSecret } from '../event-secret.ts'
+import { EventKeyCipher, KEY_WORDS, readEventSecret } from '../event-key.ts'
 import { BlockStore } from '../ledger/block-store.ts'
 import { CohortStore } from '../ledger/cohort-store.ts'
+import { EVENT_BYTES, SEGMENTS, unpackEvent } from '../ledger/ledger-run.ts'
 import type { Run } from '../ledger/ledger-run.ts'
-import { EVENT_BYTES, SEGMENTS, unpackEvent } from '../ledger/run-block.ts'
 import { readYoungRuns } from '../ledger/stored-runs.ts'
 import type { MovedSensors } from './moved-sensors.ts'
 

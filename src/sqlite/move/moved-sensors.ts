@@ -1,8 +1,7 @@
 // What the rows of a sensor need to know of it from other files: functions that statements call.
 
 import { shardOf } from '../../domain/shard.ts'
-import { damagedFile, orDamaged } from '../damaged-data.ts'
-import { LEDGER_FILE } from '../database.ts'
+import { damagedFile, LEDGER_FILE, orDamaged } from '../database.ts'
 import type { Connection } from '../database.ts'
 
 const SENSORS = 'SELECT id, user_id AS userId, deleted_at_ms IS NULL AS isLive FROM sensors'

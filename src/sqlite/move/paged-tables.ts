@@ -2,8 +2,13 @@
 // names that they have there.
 
 import type { MovedTable, MovedValue } from '../../ports/moved-data.ts'
-import { damagedFile, orDamaged } from '../damaged-data.ts'
-import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE } from '../database.ts'
+import {
+  CONTROL_FILE,
+  damagedFile,
+  LEDGER_FILE,
+  MEASUREMENTS_FILE,
+  orDamaged,
+} from '../database.ts'
 import type { Connection } from '../database.ts'
 
 const ROWS_A_PAGE = 10_000

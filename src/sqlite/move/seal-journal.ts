@@ -3,10 +3,16 @@
 
 import { join } from 'node:path'
 import { epochEvents } from '../../domain/limits.ts'
-import { damagedFile, orDamaged } from '../damaged-data.ts'
-import { CONTROL_FILE, LEDGER_FILE, openForReading, openForWriting } from '../database.ts'
+import {
+  CONTROL_FILE,
+  damagedFile,
+  LEDGER_FILE,
+  openForReading,
+  openForWriting,
+  orDamaged,
+} from '../database.ts'
 import type { Connection } from '../database.ts'
-import { bindLedger, readEventSecret } from '../event-secret.ts'
+import { bindLedger, readEventSecret } from '../event-key.ts'
 import type { SealRequest } from '../ledger/ledger.ts'
 import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../ledger/schema.ts'
 import { Sealer } from '../ledger/sealer.ts'

@@ -9,16 +9,18 @@ import { describeFinding } from '../../domain/finding.ts'
 import type { Finding, Report } from '../../domain/finding.ts'
 import {
   CONTROL_FILE,
+  DamagedData,
+  damagedFile,
   DATA_FILES,
   formatOf,
   LEDGER_FILE,
   MEASUREMENTS_FILE,
   openForReading,
+  orDamaged,
   restartLog,
   unlessOtherTables,
 } from '../database.ts'
 import type { Connection } from '../database.ts'
-import { DamagedData, damagedFile, orDamaged } from '../damaged-data.ts'
 import {
   isOfOlderVersion,
   refuseOtherVersion,

@@ -1,7 +1,7 @@
 // Runs as `verify` sees them: merged runs with their stored filters, young runs with a filter built
 // while their events are read.
 
-import { ifWhole } from '../damaged-data.ts'
+import { ifWhole } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { EMPTY_SEGMENT, mayBeInSlot, positionOf } from '../ledger/cohort-segment.ts'
 import type { Segment } from '../ledger/cohort-segment.ts'
@@ -9,8 +9,8 @@ import { CohortStore } from '../ledger/cohort-store.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { FineFilters } from '../ledger/fine-filter.ts'
 import { addToFilter, mayContain } from '../ledger/key-filter.ts'
+import { segmentOf } from '../ledger/ledger-run.ts'
 import type { MergedRun, Run, YoungRun } from '../ledger/ledger-run.ts'
-import { segmentOf } from '../ledger/run-block.ts'
 import { newOwnFilter, OWN_CACHE_LINE_WORD } from '../ledger/run-generation.ts'
 
 export type KnownRun = KnownYoungRun | KnownMergedRun

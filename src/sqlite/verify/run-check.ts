@@ -7,12 +7,11 @@
 
 import { decodeSpans, isCovered } from '../../domain/time-spans.ts'
 import { formatInstant } from '../../domain/time.ts'
-import { ifWhole } from '../damaged-data.ts'
-import { inOneViewOf } from '../database.ts'
+import { ifWhole, inOneViewOf } from '../database.ts'
 import type { Connection, InOneView } from '../database.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { EventLookUp } from '../ledger/event-look-up.ts'
-import { blockIdOf, EVENT_BYTES, firstBlockIdOf, SEGMENTS } from '../ledger/run-block.ts'
+import { blockIdOf, EVENT_BYTES, firstBlockIdOf, SEGMENTS } from '../ledger/ledger-run.ts'
 import { learn, mayBeKnown } from './known-run.ts'
 import type { KnownRun } from './known-run.ts'
 

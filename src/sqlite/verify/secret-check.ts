@@ -5,7 +5,7 @@ import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import type { Report } from '../../domain/finding.ts'
 import { CONTROL_FILE, isDiskFault, LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
-import { readEventSecret, refuseOtherLedger } from '../event-secret.ts'
+import { readEventSecret, refuseOtherLedger } from '../event-key.ts'
 
 export function checkSecret(control: Connection, ledger: Connection, report: Report): void {
   let where = CONTROL_FILE

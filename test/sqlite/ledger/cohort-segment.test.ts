@@ -13,7 +13,7 @@ import {
 } from '../../../src/sqlite/ledger/cohort-segment.ts'
 import type { Segment } from '../../../src/sqlite/ledger/cohort-segment.ts'
 import { SegmentMerger } from '../../../src/sqlite/ledger/cohort-segment-merger.ts'
-import { CohortProbe } from '../../../src/sqlite/ledger/cohort-probe.ts'
+import { CohortProbe } from '../../../src/sqlite/ledger/cohort.ts'
 
 /** As many as a segment has when runs have eight million events. */
 const KEYS_OF_RUN = 33_000

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import Database from 'better-sqlite3'
 import { KEY_WORDS } from '../../../src/sqlite/event-key.ts'
 import { FineFilters, FineFilterWriter } from '../../../src/sqlite/ledger/fine-filter.ts'
-import { EVENT_BYTES, segmentOf } from '../../../src/sqlite/ledger/run-block.ts'
+import { EVENT_BYTES, segmentOf } from '../../../src/sqlite/ledger/ledger-run.ts'
 import { LEDGER_MIGRATIONS } from '../../../src/sqlite/ledger/schema.ts'
 
 /** As many as give a cache line of each part as many keys as a run of eight million has. */
