@@ -1,7 +1,7 @@
 // `thermolog backup` and `thermolog restore`: all of DATA_DIR as one file, and back.
 
 import type { Command } from 'commander'
-import type { BackupManifest } from '../data-dir/manifest.ts'
+import type { BackupManifest } from '../data-dir/read-backup.ts'
 import { grouped } from '../domain/grouped.ts'
 import { formatSecond } from '../domain/time.ts'
 import { failed, usage } from '../operations/operations.ts'

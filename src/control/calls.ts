@@ -2,7 +2,8 @@
 
 import type { Flow } from './flow.ts'
 
-type Flows = Readonly<Record<string, (...args: never[]) => Flow<unknown>>>
+/** A port's flows, by the names of its calls. */
+export type Flows = Readonly<Record<string, (...args: never[]) => Flow<unknown>>>
 
 export type Calls<Of extends Flows> = {
   readonly [Name in keyof Of]: Of[Name] extends (...args: infer Args) => Flow<infer Result>

@@ -1,7 +1,6 @@
 // What the service shares with commands that work without it: DATA_DIR and its lock, the writing
 // threads, the readers, and the measurement store in the settings.
 
-import { join } from 'node:path'
 import { logForm } from '../config-environment.ts'
 import type { Config } from '../config.ts'
 import { DamageList } from '../ingest/damage-list.ts'
@@ -103,7 +102,7 @@ export async function openFiles(
   }
   const { channel, close } = await startWriters(config, disk, { onFailure, onDamaged, onLoading })
   closers.push(close)
-  const database = openForReading(join(dataDir, CONTROL_FILE))
+  const database = openForReading(dataDir, CONTROL_FILE)
   closers.push(() => void database.close())
   const onJournalled = (measurements: number) => {
     progress.noteJournalled(measurements)
@@ -130,7 +129,7 @@ export async function openFiles(
   const reader = openReader(config, onDamaged)
   closers.push(() => reader.close())
   const control = createControlReader(database)
-  const ledger = openForReading(join(dataDir, LEDGER_FILE))
+  const ledger = openForReading(dataDir, LEDGER_FILE)
   closers.push(() => void ledger.close())
   const figures = new StateFigures({ control: database, ledger, clock }, config)
   const countSetAside = () => control.countSetAside()

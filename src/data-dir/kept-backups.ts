@@ -1,16 +1,15 @@
 // A folder of dated backups of which the newest are kept. Nothing is deleted before the new one is
 // whole, and only what has the name and the beginning of a backup.
 
-import { existsSync } from 'node:fs'
-import { lstat, readdir, rm, stat } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { writeBackup } from './backup.ts'
 import type { BackupProgress } from './backup.ts'
-import type { BackupManifest } from './manifest.ts'
+import { isBackup } from './read-backup.ts'
+import type { BackupManifest } from './read-backup.ts'
+import { statNamed } from './staging.ts'
 import { failed } from '../operations/operations.ts'
-import { CONTROL_FILE } from '../sqlite/database.ts'
-import { beginsWith } from './archive.ts'
 import { systemClock } from '../system/clock.ts'
 import { syncFolder } from '../system/disk.ts'
 
@@ -50,9 +49,7 @@ export async function keepBackups(
 }
 
 async function refuseNoFolder(folder: string): Promise<void> {
-  const found = await stat(folder).catch((error: NodeJS.ErrnoException) => {
-    throw failed(error.code === 'ENOENT' ? `no folder ${folder}` : error.message)
-  })
+  const found = await statNamed('folder', folder)
   if (!found.isDirectory()) throw failed(`${folder} is not a folder, as --keep wants it`)
 }
 
@@ -60,7 +57,7 @@ async function refuseNoFolder(folder: string): Promise<void> {
 async function freeName(folder: string): Promise<string> {
   for (;;) {
     const name = nameAt(systemClock.nowMs())
-    if (!existsSync(join(folder, name))) return name
+    if (!(await readdir(folder)).includes(name)) return name
     await setTimeout(LOOK_EVERY_MS)
   }
 }
@@ -74,9 +71,7 @@ function nameAt(nowMs: number): string {
 async function namesOfBackups(folder: string): Promise<string[]> {
   const backups: string[] = []
   for (const name of (await readdir(folder)).filter((found) => DATED.test(found))) {
-    const file = join(folder, name)
-    const isFile = (await lstat(file)).isFile()
-    if (isFile && (await beginsWith(file, CONTROL_FILE))) backups.push(name)
+    if (await isBackup(join(folder, name))) backups.push(name)
   }
   return backups.toSorted().toReversed()
 }

@@ -14,11 +14,12 @@ import { migrate } from '../postgres/server/migrate.ts'
 import { MoveTarget, UnfitTarget } from '../postgres/move/move-target.ts'
 import { checkServer } from '../postgres/server/server-check.ts'
 import { MovedData } from '../sqlite/move/moved-data.ts'
+import { lockSealed } from '../sqlite/move/seal-journal.ts'
 import { systemClock } from '../system/clock.ts'
 import { noteMoved, readMoved, refuseMoved } from '../system/data-dir.ts'
 import type { MovedTo } from '../system/data-dir.ts'
 import { compareMovedDays } from './compare-days.ts'
-import { lockDrained } from './own-drained.ts'
+import { openDrained } from './own-drained.ts'
 
 interface MoveOutcome {
   /** Where the data are, without its password. */
@@ -74,7 +75,8 @@ async function move(moving: Moving): Promise<MoveOutcome['rows']> {
     await finishMoved(moving, moved)
     return {}
   }
-  const lock = await lockDrained(config, progress)
+  await (await openDrained(config, progress)).close()
+  const lock = lockSealed(config.dataDir)
   try {
     const data = new MovedData(config.dataDir)
     try {

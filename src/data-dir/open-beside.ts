@@ -1,6 +1,5 @@
 // Reading DATA_DIR beside whoever writes it, for commands: what a database has, by ports alone.
 
-import { join } from 'node:path'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { JournalWatch } from '../ports/journal-queue.ts'
 import type { StoreRecords } from '../ports/store-upkeep.ts'
@@ -19,7 +18,7 @@ export interface Beside {
 /** @throws UnfitDataDir when a restore has not come to its end */
 export function openBeside(dataDir: string): Beside {
   refuseUnfinishedRestore(dataDir)
-  const db = openForReading(join(dataDir, CONTROL_FILE))
+  const db = openForReading(dataDir, CONTROL_FILE)
   return {
     control: createControlReader(db),
     journal: new SqliteJournalWatch(db),

@@ -5,15 +5,10 @@ import { setTimeout } from 'node:timers/promises'
 import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
 import type { Core } from '../core/open-core.ts'
-import { DataDirInUse } from '../domain/errors.ts'
 import { failed } from '../operations/operations.ts'
 import type { StoreRecords } from '../ports/store-upkeep.ts'
 import type { WorkProgress } from '../ports/system.ts'
 import { EMBEDDED_STORE } from '../sqlite/database.ts'
-import { lockDataDir } from '../sqlite/data-dir-lock.ts'
-import type { DataDirLock } from '../sqlite/data-dir-lock.ts'
-import { clearWitness } from '../sqlite/log/witness.ts'
-import { isDrained, sealJournal } from '../sqlite/move/seal-journal.ts'
 import { openBeside } from './open-beside.ts'
 import { openOwn } from './open-own.ts'
 
@@ -36,26 +31,6 @@ export async function openDrained(config: Config, progress: WorkProgress): Promi
     return core
   } catch (error) {
     await core.close()
-    throw error
-  }
-}
-
-/** As above, with no file open, and the whole ledger in ledger.db. */
-export async function lockDrained(config: Config, progress: WorkProgress): Promise<DataDirLock> {
-  const { dataDir } = config
-  const core = await openDrained(config, progress)
-  await core.close()
-  const lock = lockDataDir(dataDir)
-  try {
-    if (!isDrained(dataDir)) {
-      throw new DataDirInUse(`${dataDir} is in use by another Thermolog process`, true)
-    }
-    // Sealing closes the files, whose logs go with that.
-    clearWitness(dataDir)
-    sealJournal(dataDir)
-    return lock
-  } catch (error) {
-    lock.release()
     throw error
   }
 }

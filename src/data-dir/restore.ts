@@ -2,11 +2,12 @@
 // inside it, and while that exists `serve` refuses DATA_DIR: an interrupted restore is never
 // mistaken for a complete one.
 
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BackupProgress } from './backup.ts'
-import type { BackupManifest } from './manifest.ts'
 import { checkBackup, checkUnpacked, readBackup } from './read-backup.ts'
+import type { BackupManifest } from './read-backup.ts'
+import { statNamed } from './staging.ts'
 import type { Config } from '../config.ts'
 import { readIdsInStore } from '../core/measurement-store.ts'
 import type { HighestIds } from '../domain/ids-after-restore.ts'
@@ -43,9 +44,7 @@ export async function restoreBackup(
   { isRevoking, progress }: { readonly isRevoking: boolean; readonly progress: BackupProgress },
 ): Promise<RestoreOutcome> {
   const { dataDir } = config
-  const found = await stat(source).catch((error: NodeJS.ErrnoException) => {
-    throw failed(error.code === 'ENOENT' ? `no file ${source}` : error.message)
-  })
+  const found = await statNamed('file', source)
   // It is read twice, so that nothing is unpacked before all of it has been checked.
   if (!found.isFile()) throw failed(`${source} is no file: store the backup in one first`)
   await prepareDataDir(dataDir)

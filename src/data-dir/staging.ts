@@ -1,7 +1,9 @@
-// Folders for what is not finished, and the room for it.
+// What backups take of the disk: files and folders that are named, folders for what is not
+// finished, and the room for it.
 
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { failed } from '../operations/operations.ts'
@@ -10,6 +12,13 @@ import { readDiskSpace } from '../system/disk.ts'
 
 const LOCK_FILE = 'backup-lock.db'
 const BYTES_PER_MB = 1_000_000
+
+/** @param what it should be, for messages @throws OperationError if nothing is there */
+export async function statNamed(what: 'file' | 'folder', path: string): Promise<Stats> {
+  return stat(path).catch((error: NodeJS.ErrnoException) => {
+    throw failed(error.code === 'ENOENT' ? `no ${what} ${path}` : error.message)
+  })
+}
 
 /**
  * Works in a folder that is removed at the end. One that a killed process has left is emptied and

@@ -1,5 +1,6 @@
-// What `verify` says at its end, and how far it is.
+// What `verify` says at its end, also where it could not check everything.
 
+import { StoreUnavailable } from '../domain/errors.ts'
 import type { Finding, Report } from '../domain/finding.ts'
 
 export interface Verdict {
@@ -23,4 +24,11 @@ export class Findings {
   readonly report: Report = (finding) => {
     if (this.findingsTotal++ < FINDINGS_MAX) this.findings.push(finding)
   }
+}
+
+/** @throws the error itself unless it says that the store is out of reach */
+export function reportUnreachable(error: unknown, where: string, report: Report): void {
+  if (!(error instanceof StoreUnavailable)) throw error
+  const problem = `it became unreachable, so the check is incomplete: ${error.message}`
+  report({ check: 'counts', where, problem, remedy: 'Run this again when the store responds.' })
 }

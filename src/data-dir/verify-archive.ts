@@ -3,14 +3,12 @@
 // reads files.
 
 import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { BackupManifest } from './manifest.ts'
 import { checkUnpacked, readBackup } from './read-backup.ts'
-import { inMb, inTemporaryFolder, refuseLackOfRoom } from './staging.ts'
+import type { BackupManifest } from './read-backup.ts'
+import { inMb, inTemporaryFolder, refuseLackOfRoom, statNamed } from './staging.ts'
 import type { Verdict } from './verdict.ts'
 import { verifyFiles } from './verify.ts'
-import { failed } from '../operations/operations.ts'
 import type { WorkProgress } from '../ports/system.ts'
 import { unpackPages } from '../sqlite/backup/packed-pages.ts'
 import { observed } from './archive.ts'
@@ -38,7 +36,7 @@ export async function verifyArchiveFile(
   file: string,
   progress: ArchiveProgress,
 ): Promise<ArchiveVerdict> {
-  const size = file === STDIN ? undefined : await sizeOf(file)
+  const size = file === STDIN ? undefined : (await statNamed('file', file)).size
   const source = file === STDIN ? 'standard input' : file
   return inTemporaryFolder(async (folder) => {
     progress.note(`unpacking into ${folder}${size === undefined ? '' : `: ${inMb(size)}`}`)
@@ -58,13 +56,6 @@ export async function verifyArchiveFile(
     const findings = verdict.findings.map((finding) => ({ ...finding, remedy: REMEDY }))
     return { ...verdict, findings, manifest }
   })
-}
-
-async function sizeOf(file: string): Promise<number> {
-  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
-    throw failed(error.code === 'ENOENT' ? `no file ${file}` : error.message)
-  })
-  return found.size
 }
 
 /** @throws Error where `restore` would refuse it */

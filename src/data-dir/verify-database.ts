@@ -19,9 +19,9 @@ import { checkLedger, checkTieBreaks } from '../postgres/verify/ledger-check.ts'
 import { PostgresStoreAudit } from '../postgres/verify/store-audit.ts'
 import { hasSchema } from './database-server.ts'
 import type { DatabaseSettings } from './database-server.ts'
-import { Findings } from './verdict.ts'
+import { Findings, reportUnreachable } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
-import { openInfluxCounts, reportUnreachable, verifyStore } from './verify-store.ts'
+import { openInfluxCounts, verifyStore } from './verify-store.ts'
 
 const CONNECTIONS = 2
 /** Some statements read all there is. */

@@ -2,8 +2,6 @@
 
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { InfluxConfig } from '../config.ts'
-import { StoreUnavailable } from '../domain/errors.ts'
-import type { Report } from '../domain/finding.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import { InfluxConnection } from '../influx/connection.ts'
 import { MeasurementCounts } from '../influx/point-counts.ts'
@@ -62,11 +60,4 @@ export function openInfluxCounts(influx: InfluxConfig) {
       `--stop 2200-01-01T00:00:00Z --predicate 'sensor_id="${sensorId}"'.`,
     close: () => connection.close(),
   })
-}
-
-/** @throws the error itself unless it says that the store is out of reach */
-export function reportUnreachable(error: unknown, where: string, report: Report): void {
-  if (!(error instanceof StoreUnavailable)) throw error
-  const problem = `it became unreachable, so the check is incomplete: ${error.message}`
-  report({ check: 'counts', where, problem, remedy: 'Run this again when the store responds.' })
 }

@@ -5,9 +5,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { Findings } from './verdict.ts'
+import { Findings, reportUnreachable } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
-import { openInfluxCounts, reportUnreachable, verifyStore } from './verify-store.ts'
+import { openInfluxCounts, verifyStore } from './verify-store.ts'
 import { openReader, refuseOtherStore } from '../core/measurement-store.ts'
 import type { Config } from '../config.ts'
 import { ServiceError } from '../domain/errors.ts'
@@ -58,7 +58,7 @@ export async function verifyFiles(scope: Scope, progress: WorkProgress): Promise
   const whole = checkFiles(verifying)
   const counts = { sensors: 0, measurements: 0, events: 0, moving: 0 }
   if (whole.has(CONTROL_FILE)) {
-    const open = (name: string) => openForReading(join(scope.dataDir, name))
+    const open = (name: string) => openForReading(scope.dataDir, name)
     const openWhole = (name: string) => (whole.has(name) ? open(name) : undefined)
     const control = open(CONTROL_FILE)
     const files = { ledger: openWhole(LEDGER_FILE), measurements: openWhole(MEASUREMENTS_FILE) }
@@ -97,7 +97,7 @@ function checkFiles({ scope, progress, report }: Verifying): Set<string> {
 /** @returns whether the file can be read */
 function checkLoggedFile(dataDir: string, name: string, report: Report): boolean {
   if (!checkFile(join(dataDir, name), report)) return false
-  const db = openForReading(join(dataDir, name))
+  const db = openForReading(dataDir, name)
   try {
     const { finding } = checkLog(dataDir, name, db)
     if (finding !== undefined) report(finding)

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { buildDateMs } from '../domain/limits.ts'
 import { formatSecond, SECOND_MS } from '../domain/time.ts'
+import { systemClock } from '../system/clock.ts'
 import { Check } from './check.ts'
 import type { CheckResult } from './check.ts'
 
@@ -25,15 +26,21 @@ export interface OtherClock {
   readonly aheadMs: number
 }
 
+/** @param date the header of a response that has just arrived; has whole seconds */
+export function clockOf(server: string, date: string | null | undefined): OtherClock | undefined {
+  const aheadMs = Date.parse(date ?? '') - systemClock.nowMs()
+  return Number.isNaN(aheadMs) ? undefined : { server, aheadMs }
+}
+
 /**
  * @param dataDir `undefined`: the data are in a database
  * @param others clocks of servers that answered
  */
 export async function checkClock(
-  nowMs: number,
   dataDir: string | undefined,
   others: readonly OtherClock[],
 ): Promise<CheckResult> {
+  const nowMs = systemClock.nowMs()
   const now = `the clock says ${formatSecond(nowMs)}`
   if (nowMs < buildDateMs) {
     const released = formatSecond(buildDateMs)

@@ -6,16 +6,15 @@ import type { Environment } from '../config-settings.ts'
 import { hasData } from '../system/data-dir.ts'
 import { connectOperations } from '../socket/client.ts'
 import { operationsSocketPath } from '../socket/path.ts'
-import { systemClock } from '../system/clock.ts'
 import { checkAddress, checkProxy } from './address-checks.ts'
 import { checkBackup } from './backup-check.ts'
 import { Check } from './check.ts'
 import type { CheckResult, CheckState } from './check.ts'
 import { checkClock } from './clock-check.ts'
+import { checkData } from './data-check.ts'
 import { checkDataDir } from './data-dir-checks.ts'
 import { checkMemory } from './memory-check.ts'
-import { checkProvider } from './provider-checks.ts'
-import { checkData, checkDatabase, checkInflux } from './store-checks.ts'
+import { checkDatabase, checkInflux, checkProvider } from './server-checks.ts'
 
 const SEVERITIES: readonly CheckState[] = ['wrong', 'warning', 'ok']
 
@@ -57,7 +56,7 @@ export async function examine(
   const address = await checkAddress(config, unit, isUsable ? await isServed(config) : undefined)
   const isAnswering = address.some(({ check, state }) => check === 'service' && state === 'ok')
   return [
-    await checkClock(systemClock.nowMs(), dataDir, others),
+    await checkClock(dataDir, others),
     ...ofFiles,
     ...(isUsable && (await hasData(config.dataDir)) ? await checkFiles(config, unit) : []),
     ...servers.flatMap(({ results }) => results),

@@ -1,7 +1,6 @@
 // Compares the service's memory limit with its ledger's needs.
 
 import { totalmem } from 'node:os'
-import { join } from 'node:path'
 import type { Environment } from '../config-settings.ts'
 import { grouped } from '../domain/grouped.ts'
 import { LEDGER_FILE, openForReading } from '../sqlite/database.ts'
@@ -45,7 +44,7 @@ export function checkMemory(dataDir: string, unit: Environment | undefined): Che
 /** @returns a result if the ledger cannot be read */
 function countEvents(dataDir: string): number | CheckResult {
   try {
-    const ledger = openForReading(join(dataDir, LEDGER_FILE))
+    const ledger = openForReading(dataDir, LEDGER_FILE)
     try {
       return countSealedEvents(ledger)
     } finally {

@@ -11,7 +11,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { DataDirInUse } from '../domain/errors.ts'
-import { CONTROL_FILE, openTagged } from './database.ts'
+import { codeOf, CONTROL_FILE, openTagged } from './database.ts'
 
 const LOCK_FILE = 'lock.db'
 const NO_SOCKET_FILE = 'no-socket'
@@ -112,5 +112,5 @@ function refuseLostLock(dataDir: string): void {
 }
 
 function isBusy(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
+  return codeOf(error).startsWith('SQLITE_BUSY')
 }

@@ -10,7 +10,7 @@
 // switch to WAL while NORMAL is in effect, so it is set explicitly and checked after the first
 // access.
 
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Database as Connection } from 'better-sqlite3'
 import { OtherFormat } from '../domain/errors.ts'
@@ -120,9 +120,9 @@ export function restartLog(file: string): void {
   }
 }
 
-/** Opens an existing file for reading beside its writer. */
-export function openForReading(file: string): Connection {
-  const db = openTagged(file, { readonly: true, fileMustExist: true })
+/** Opens an existing file for reading beside its writer. @param path of the file, in parts */
+export function openForReading(...path: readonly string[]): Connection {
+  const db = openTagged(join(...path), { readonly: true, fileMustExist: true })
   return closedUnless(db, () => {
     db.pragma('busy_timeout = 5000')
     db.pragma(`cache_size = -${CACHE_KIB}`)
@@ -171,9 +171,14 @@ export function keepWorkingPages(db: Connection): void {
   db.pragma(`cache_size = -${WORKING_CACHE_KIB}`)
 }
 
+/** What SQLite calls an error, such as `SQLITE_BUSY`; empty for one that is not SQLite's. */
+export function codeOf(error: unknown): string {
+  return error instanceof Database.SqliteError ? error.code : ''
+}
+
 /** Whether SQLite found the disk full: the transaction has been rolled back whole. */
 export function isStorageFull(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.code === 'SQLITE_FULL'
+  return codeOf(error) === 'SQLITE_FULL'
 }
 
 /** What a check finds; `undefined` where an older format has other tables than it asks of. */
@@ -184,16 +189,14 @@ export function unlessOtherTables<Result>(
   try {
     return check()
   } catch (error) {
-    const isUnknown = error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR'
-    if (isOlder && isUnknown) return undefined
+    if (isOlder && codeOf(error) === 'SQLITE_ERROR') return undefined
     throw error
   }
 }
 
 /** Whether the disk or its contents are at fault: what was being written may be there or not. */
 export function isDiskFault(error: unknown): error is Error {
-  const isIoError = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_IOERR')
-  return isIoError || isDamage(error)
+  return codeOf(error).startsWith('SQLITE_IOERR') || isDamage(error)
 }
 
 /** @throws OtherFormat if a file with data does not have the format of this version */
@@ -247,7 +250,7 @@ export class DamagedData extends Error {
 
 /** Whether SQLite met a page that is not as it was written. */
 export function isDamage(error: unknown): error is Error {
-  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code)
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))
 }
 
 /**

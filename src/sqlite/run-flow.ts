@@ -1,5 +1,7 @@
-// Runs flows (control/flow.ts) at once, in the caller's transaction.
+// Runs flows (control/flow.ts) at once: in the caller's transaction, or as the calls of a port.
 
+import { callsOf } from '../control/calls.ts'
+import type { Calls, CallsAtOnce, Flows } from '../control/calls.ts'
 import { NO_OUTCOME } from '../control/flow.ts'
 import type { Flow, Outcome, Statement, Value } from '../control/flow.ts'
 import type { Connection } from './database.ts'
@@ -23,6 +25,23 @@ export class FlowRunner {
     let step = flow.next(NO_OUTCOME)
     while (step.done !== true) step = flow.next(this.#execute(step.value))
     return step.value
+  }
+
+  /** Of one statement each. */
+  readingCalls<Of extends Flows>(flows: Of): Calls<Of> {
+    return callsOf(flows, async (begin) => this.run(begin()))
+  }
+
+  /** Each reads at one moment. */
+  viewingCalls<Of extends Flows>(flows: Of): Calls<Of> {
+    return callsOf(flows, async (begin) => this.#db.transaction(() => this.run(begin()))())
+  }
+
+  /** Each writes all that it does, or nothing. */
+  writingCalls<Of extends Flows>(flows: Of): CallsAtOnce<Of> {
+    return callsOf(flows, <Result>(begin: () => Flow<Result>): Result =>
+      this.#db.transaction(() => this.run(begin())).immediate(),
+    )
   }
 
   #execute({ text, values }: Statement): Outcome {

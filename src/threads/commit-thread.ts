@@ -5,16 +5,10 @@
 // then the process, and the next start finds out from the file.
 
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
-import type { MessagePort } from 'node:worker_threads'
 import { createControlCommands } from '../sqlite/control/control-commands.ts'
 import { openControl } from '../sqlite/control/open-control.ts'
-import type {
-  CommitAnswer,
-  CommitRequest,
-  CommitSettings,
-} from '../sqlite/commit/commit-channel.ts'
+import type { CommitAnswer, CommitRequest } from '../sqlite/commit/commit-channel.ts'
 import {
   CONTROL_FILE,
   isDiskFault,
@@ -28,12 +22,7 @@ import { Ledger } from '../sqlite/ledger/ledger.ts'
 import { LogKeeper } from '../sqlite/log/log-keeper.ts'
 import { Witness } from '../sqlite/log/witness.ts'
 import { systemClock } from '../system/clock.ts'
-import type { LookUpAnswer } from './look-up-thread.ts'
-
-export interface CommitThreadData extends CommitSettings {
-  /** Receives looked-up requests, and sends events to be sealed. */
-  readonly lookUps: MessagePort
-}
+import type { CommitThreadData, LookUpAnswer } from './messages.ts'
 
 const data = workerData as CommitThreadData
 const { dataDir, epochEvents, lookUps } = data
@@ -48,7 +37,7 @@ const LOG_KEEPING = { bytesMax: 4 * 2 ** 20, mode: 'PASSIVE' } as const
 
 const control = openControl(dataDir)
 const log = new LogKeeper(control, new Witness(dataDir, CONTROL_FILE), LOG_KEEPING)
-const ledgerFile = openForReading(join(dataDir, LEDGER_FILE))
+const ledgerFile = openForReading(dataDir, LEDGER_FILE)
 const ledger = new Ledger({ control, ledger: ledgerFile }, epochEvents, (request) =>
   lookUps.postMessage(request),
 )

@@ -9,7 +9,7 @@ import type { Metrics } from '../ports/system.ts'
 import type { CommitChannel } from '../sqlite/commit/commit-channel.ts'
 import type { DeletionPass } from '../sqlite/control/sensor-deletion-jobs.ts'
 import type { ForwardProgress } from '../sqlite/journal/forward-progress.ts'
-import type { ForwardAnswer, ForwardRequest } from './forward-thread.ts'
+import type { ForwardAnswer, ForwardRequest } from './messages.ts'
 
 export interface ForwardListeners {
   readonly progress: ForwardProgress

@@ -5,40 +5,16 @@ import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { Forwarding } from '../ingest/forwarding.ts'
-import type { InfluxTarget } from '../influx/connection.ts'
 import { MemoryLeases } from '../memory/leases.ts'
 import { createDeletionJobs } from '../sqlite/control/sensor-deletion-jobs.ts'
-import type { DeletionPass } from '../sqlite/control/sensor-deletion-jobs.ts'
 import { CONTROL_FILE, MEASUREMENTS_FILE, openForReading } from '../sqlite/database.ts'
 import { SqliteJournalQueue } from '../sqlite/journal/journal-queue.ts'
-import type { QueueNews } from '../sqlite/journal/journal-queue.ts'
 import { SqliteMeasurementWriter } from '../sqlite/measurements/measurement-writer.ts'
 import { systemClock } from '../system/clock.ts'
 import { pause } from '../system/pause.ts'
 import { createLog, standardOutput } from '../system/log.ts'
-import type { LogForm, LogLevel } from '../system/log.ts'
 import { openInfluxWriter } from '../influx/open-writer.ts'
-
-export interface ForwardThreadData {
-  readonly dataDir: string
-  readonly logLevel: LogLevel
-  /** For standard output. */
-  readonly logForm: LogForm
-  /** `undefined`: the embedded measurement store. */
-  readonly influx: InfluxTarget | undefined
-  /** Shared: 1 while this thread sleeps until it is woken for new rows. */
-  readonly isIdle: Int32Array
-}
-
-export type ForwardRequest =
-  { readonly committed: true } | { readonly wanted: true } | { readonly close: true }
-
-export type ForwardAnswer =
-  | { readonly started: true }
-  | QueueNews
-  /** A write failed, or the store accepts measurements again. */
-  | { readonly isStoreWorking: boolean }
-  | { readonly deletionPass: DeletionPass }
+import type { ForwardAnswer, ForwardRequest, ForwardThreadData } from './messages.ts'
 
 /**
  * Measurements per write. For the embedded store: enough for summaries to pay, and few enough to
@@ -57,7 +33,7 @@ const component = 'forwarder'
 const log = createLog(systemClock, { level: logLevel, component, form: logForm }, standardOutput)
 // Linux sets the priority of this thread, other systems that of the whole process.
 if (influx !== undefined && process.platform === 'linux') letAcknowledgingGoFirst()
-const control = openForReading(join(dataDir, CONTROL_FILE))
+const control = openForReading(dataDir, CONTROL_FILE)
 const queue = new SqliteJournalQueue({ control, tell: answer, isIdle })
 const forwarding = new Forwarding(
   {

@@ -5,28 +5,20 @@
 // later group has been looked up in that run.
 
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import type { MessagePort } from 'node:worker_threads'
 import type { CommitRequest } from '../sqlite/commit/commit-channel.ts'
 import { CONTROL_FILE, LEDGER_FILE, openForReading } from '../sqlite/database.ts'
 import { EventKeyCipher, readEventSecret } from '../sqlite/event-key.ts'
 import { lookUpGroup } from '../sqlite/commit/group-look-up.ts'
 import { SealedEvents } from '../sqlite/ledger/sealed-events.ts'
 import { systemClock } from '../system/clock.ts'
-import type { SealAnswer, SealStarted, SealThreadRequest } from './seal-thread.ts'
-
-export interface LookUpThreadData {
-  readonly dataDir: string
-  /** Receives what is meant for the commit thread. */
-  readonly requests: MessagePort
-  readonly commits: MessagePort
-  readonly seals: MessagePort
-}
-
-export type LookUpAnswer =
-  /** A group that has been looked up. */
-  CommitRequest | { readonly sealedThroughSeq: number }
+import type {
+  LookUpAnswer,
+  LookUpThreadData,
+  SealAnswer,
+  SealStarted,
+  SealThreadRequest,
+} from './messages.ts'
 
 /** Beyond this many epochs waiting to be sealed, groups wait for the seal thread. */
 const EPOCHS_WAITING_MAX = 3
@@ -36,7 +28,7 @@ const port = parentPort
 if (port === null) throw new Error('BUG: the look-up thread is started as a program')
 await once(port, 'message')
 
-const ledger = openForReading(join(dataDir, LEDGER_FILE))
+const ledger = openForReading(dataDir, LEDGER_FILE)
 const sealed = new SealedEvents(ledger, storedRuns())
 const cipher = new EventKeyCipher(readSecret())
 const heldBack: Extract<CommitRequest, { group: unknown }>[] = []
@@ -62,7 +54,7 @@ function storedRuns(): SealStarted['runs'] {
 }
 
 function readSecret(): Uint8Array {
-  const control = openForReading(join(dataDir, CONTROL_FILE))
+  const control = openForReading(dataDir, CONTROL_FILE)
   const secret = readEventSecret(control)
   control.close()
   return secret

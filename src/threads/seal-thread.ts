@@ -2,10 +2,8 @@
 // merges runs in between.
 
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
-import type { MessagePort } from 'node:worker_threads'
 import {
   CONTROL_FILE,
   DamagedData,
@@ -14,46 +12,24 @@ import {
   keepWorkingPages,
   LEDGER_FILE,
   openForReading,
-  openForWriting,
   orDamaged,
   refuseDamaged,
 } from '../sqlite/database.ts'
 import { bindLedger, readEventSecret } from '../sqlite/event-key.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
-import type {
-  MergeProgress,
-  SealedRun,
-  StoredRuns,
-  TakenSegments,
-} from '../sqlite/ledger/ledger-run.ts'
 import { LogKeeper } from '../sqlite/log/log-keeper.ts'
 import { Witness } from '../sqlite/log/witness.ts'
 import { RunMerger } from '../sqlite/ledger/run-merger.ts'
-import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES, STATE_TABLES } from '../sqlite/ledger/schema.ts'
+import { openLedger, STATE_TABLES } from '../sqlite/ledger/schema.ts'
 import { filterBuffers, readStoredRuns, segmentBuffers } from '../sqlite/ledger/stored-runs.ts'
 import { Sealer } from '../sqlite/ledger/sealer.ts'
-
-export interface SealThreadData {
-  readonly dataDir: string
-  readonly epochEvents: number
-  /** Receives requests to seal, and reports what is sealed. */
-  readonly lookUps: MessagePort
-}
-
-export type SealThreadRequest = SealRequest | { readonly taken: TakenSegments }
-
-/** The first message to the look-up thread: nothing has been merged since the start. */
-export interface SealStarted {
-  readonly runs: StoredRuns
-}
-
-/** To the main thread: what is damaged, so that a merge stays where it is. */
-export interface MergeDamage {
-  readonly damage: string
-}
-
-export type SealAnswer =
-  { readonly sealed: SealedRun; readonly throughSeq: number } | { readonly merged: MergeProgress }
+import type {
+  MergeDamage,
+  SealAnswer,
+  SealStarted,
+  SealThreadData,
+  SealThreadRequest,
+} from './messages.ts'
 
 /**
  * The look-up thread is reading the file half of the time, so its log has to be begun anew on
@@ -72,8 +48,8 @@ if (port === null) throw new Error('BUG: the seal thread is started as a program
 await once(port, 'message')
 
 const { dataDir, epochEvents, lookUps } = workerData as SealThreadData
-const control = openForReading(join(dataDir, CONTROL_FILE))
-const ledger = openForWriting(join(dataDir, LEDGER_FILE), LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES)
+const control = openForReading(dataDir, CONTROL_FILE)
+const ledger = openLedger(dataDir)
 refuseDamaged(ledger, LEDGER_FILE, STATE_TABLES)
 bindLedger(ledger, readEventSecret(control))
 const sealer = new Sealer(control, ledger, epochEvents)

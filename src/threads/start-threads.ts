@@ -1,14 +1,6 @@
-// All threads besides the main thread. Only this file starts them. What they exchange:
-//
-//   main ─ submissions, commands ─▶ look-up ─ the same, looked up ─▶ commit ─ answers ─▶ main
-//                                    ▲   │ ◀─ events to be sealed ────┘
-//                     what is sealed │   ▼ events to be sealed
-//                                     seal
-//
-//   main ◀─ what is in the store ─ forward
-//
-// An uncaught error ends its thread. What that thread was writing may be on disk or not, so the
-// process has to end as well.
+// All threads besides the main thread. Only this file starts them; messages.ts has what they
+// exchange. An uncaught error ends its thread. What that thread was writing may be on disk or not,
+// so the process has to end as well.
 
 import { once } from 'node:events'
 import { MessageChannel, Worker } from 'node:worker_threads'
@@ -19,14 +11,20 @@ import type { CommitSettings } from '../sqlite/commit/commit-channel.ts'
 import { openControl } from '../sqlite/control/open-control.ts'
 import { CONTROL_FILE, refuseDamaged } from '../sqlite/database.ts'
 import type { Connection } from '../sqlite/database.ts'
-import type { CommitThreadData } from './commit-thread.ts'
 import { ForwardChannel } from './forward-channel.ts'
 import type { ForwardListeners } from './forward-channel.ts'
-import type { ForwardThreadData } from './forward-thread.ts'
-import type { LookUpThreadData } from './look-up-thread.ts'
-import type { MergeDamage, SealThreadData } from './seal-thread.ts'
+import type {
+  CommitThreadData,
+  ForwardThreadData,
+  LookUpThreadData,
+  MergeDamage,
+  SealThreadData,
+} from './messages.ts'
 
-type Entry = 'commit' | 'look-up' | 'seal' | 'forward'
+const COMMIT = new URL('./commit-thread.ts', import.meta.url)
+const LOOK_UP = new URL('./look-up-thread.ts', import.meta.url)
+const SEAL = new URL('./seal-thread.ts', import.meta.url)
+const FORWARD = new URL('./forward-thread.ts', import.meta.url)
 
 export interface WritingThreads {
   readonly channel: CommitChannel
@@ -50,8 +48,8 @@ export async function startWriting(
 ): Promise<WritingThreads> {
   const { dataDir, epochEvents } = settings
   const started: Worker[] = []
-  const start = (entry: Entry, workerData: object, transferList: Transferable[]) => {
-    const thread = startThread(entry, { workerData, transferList })
+  const start = (program: URL, workerData: object, transferList: Transferable[]) => {
+    const thread = startThread(program, { workerData, transferList })
     started.push(thread)
     return thread
   }
@@ -61,19 +59,19 @@ export async function startWriting(
   const sealed = new MessageChannel()
   try {
     const ofSeal: SealThreadData = { dataDir, epochEvents, lookUps: sealed.port1 }
-    const seal = start('seal', ofSeal, [sealed.port1])
+    const seal = start(SEAL, ofSeal, [sealed.port1])
     const ports = { requests: requests.port1, commits: lookedUp.port1, seals: sealed.port2 }
     const ofLookUp: LookUpThreadData = { dataDir, ...ports }
-    const lookUp = start('look-up', ofLookUp, Object.values(ports))
+    const lookUp = start(LOOK_UP, ofLookUp, Object.values(ports))
     const ofCommit: CommitThreadData = { ...settings, lookUps: lookedUp.port2 }
-    const commit = start('commit', ofCommit, [lookedUp.port2])
+    const commit = start(COMMIT, ofCommit, [lookedUp.port2])
     // Their modules are loaded meanwhile, side by side; their files are opened one after another.
     events.onLoading()
     control = openControl(dataDir)
     refuseDamaged(control, CONTROL_FILE)
     for (const thread of [seal, lookUp, commit]) {
       thread.postMessage('open')
-      await firstMessage(thread)
+      await once(thread, 'message')
     }
     for (const thread of started) thread.on('error', events.onFailure)
     seal.on('message', ({ damage }: MergeDamage) => events.onDamaged(damage))
@@ -100,21 +98,15 @@ export async function startForwarding(
 ): Promise<ForwardChannel> {
   const isIdle = new Int32Array(new SharedArrayBuffer(4))
   const workerData: ForwardThreadData = { ...order, isIdle }
-  const thread = startThread('forward', { workerData })
+  const thread = startThread(FORWARD, { workerData })
   const channel = new ForwardChannel(thread, isIdle, listeners)
-  await firstMessage(thread)
+  await once(thread, 'message')
   thread.on('error', listeners.onFailure)
   return channel
 }
 
-function startThread(entry: Entry, options: WorkerOptions): Worker {
-  const file = new URL(`./${entry}-thread.ts`, import.meta.url)
-  return new Worker(file, { ...options, resourceLimits: threadHeap })
-}
-
-/** @throws Error that ended the thread earlier */
-async function firstMessage(thread: Worker): Promise<void> {
-  await once(thread, 'message')
+function startThread(program: URL, options: WorkerOptions): Worker {
+  return new Worker(program, { ...options, resourceLimits: threadHeap })
 }
 
 /** Tells a thread that no more requests will come; resolves when it has ended. */

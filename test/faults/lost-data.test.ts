@@ -171,7 +171,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
       of: killed,
       change: async (dataDir: string) => {
         const service = await serve(dataDir)
-        const reader = openForReading(join(dataDir, 'control.db'))
+        const reader = openForReading(dataDir, 'control.db')
         reader.exec('BEGIN')
         reader.prepare('SELECT count(*) FROM users').get()
         await service.stop()

@@ -74,7 +74,7 @@ function isMerged(dataDir: string): boolean {
 }
 
 function count(dataDir: string, what: string): number {
-  const db = openForReading(join(dataDir, 'ledger.db'))
+  const db = openForReading(dataDir, 'ledger.db')
   const found = db.prepare<[], number>(`SELECT count(*) FROM ${what}`).pluck().get() ?? 0
   db.close()
   return found

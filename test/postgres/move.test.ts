@@ -45,7 +45,7 @@ describe('what a move takes along', () => {
     const config = loadConfig({ DATA_DIR: dataDir, PORT: '0' })
     const service = await createService(config, { log: new RecordingLog() })
     await service.stop()
-    const files = DATA_FILES.map((file) => openForReading(join(dataDir, file)))
+    const files = DATA_FILES.map((file) => openForReading(dataDir, file))
     const here = files.flatMap((db) => db.prepare<[], string>(SQLITE_COLUMNS).pluck().all())
     for (const db of files) db.close()
     const data = new MovedData(dataDir)

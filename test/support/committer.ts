@@ -24,11 +24,7 @@ import { Ledger } from '../../src/sqlite/ledger/ledger.ts'
 import type { SealRequest } from '../../src/sqlite/ledger/ledger.ts'
 import type { MergeProgress } from '../../src/sqlite/ledger/ledger-run.ts'
 import { RunMerger } from '../../src/sqlite/ledger/run-merger.ts'
-import {
-  LEDGER_MIGRATIONS,
-  LEDGER_PAGE_BYTES,
-  STATE_TABLES,
-} from '../../src/sqlite/ledger/schema.ts'
+import { openLedger, STATE_TABLES } from '../../src/sqlite/ledger/schema.ts'
 import { SealedEvents } from '../../src/sqlite/ledger/sealed-events.ts'
 import { Sealer } from '../../src/sqlite/ledger/sealer.ts'
 import { LogKeeper } from '../../src/sqlite/log/log-keeper.ts'
@@ -88,11 +84,7 @@ export class CommitterBench {
 
   open(): void {
     this.control = openForWriting(join(this.dir, 'control.db'), CONTROL_MIGRATIONS)
-    this.ledgerFile = openForWriting(
-      join(this.dir, 'ledger.db'),
-      LEDGER_MIGRATIONS,
-      LEDGER_PAGE_BYTES,
-    )
+    this.ledgerFile = openLedger(this.dir)
     this.#logs = {
       control: new LogKeeper(this.control, new Witness(this.dir, 'control.db'), LOG_KEEPING),
       ledger: new LogKeeper(this.ledgerFile, new Witness(this.dir, 'ledger.db'), LOG_KEEPING),

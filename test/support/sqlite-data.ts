@@ -59,7 +59,7 @@ async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData
       onStorageFull: () => postponedError('storage_full'),
     },
   )
-  const control = openForReading(join(dataDir, CONTROL_FILE))
+  const control = openForReading(dataDir, CONTROL_FILE)
   const progress = new ForwardProgress({
     database: control,
     channel,

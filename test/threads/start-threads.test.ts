@@ -76,7 +76,7 @@ describe('the threads that write', () => {
   }
 
   async function mergedRun(): Promise<void> {
-    const ledger = openForReading(join(dataDir, 'ledger.db'))
+    const ledger = openForReading(dataDir, 'ledger.db')
     const merged = ledger
       .prepare(
         `SELECT 1 FROM runs WHERE merged_no = 0

@@ -1,7 +1,6 @@
 // Checks that the files of a copy of DATA_DIR are whole, individually and together, and counts what
 // is in them. Reads every page; changes nothing.
 
-import { join } from 'node:path'
 import {
   CONTROL_FILE,
   LEDGER_FILE,
@@ -77,7 +76,7 @@ function inFile<Result>(
   name: string,
   work: (db: Connection, name: string) => Result,
 ): Result {
-  const db = openForReading(join(folder, name))
+  const db = openForReading(folder, name)
   try {
     return work(db, name)
   } finally {
@@ -112,8 +111,8 @@ function checkTogether(counts: Readonly<Record<string, FileCounts>>): void {
 }
 
 function checkSecret(folder: string): void {
-  const control = openForReading(join(folder, CONTROL_FILE))
-  const ledger = openForReading(join(folder, LEDGER_FILE))
+  const control = openForReading(folder, CONTROL_FILE)
+  const ledger = openForReading(folder, LEDGER_FILE)
   try {
     refuseOtherLedger(ledger, readEventSecret(control))
   } finally {

@@ -1,8 +1,6 @@
 // All that the commit thread can be asked to do besides submissions.
 
-import { callsOf } from '../../control/calls.ts'
 import { change } from '../../control/flow.ts'
-import type { Flow } from '../../control/flow.ts'
 import { controlWrites } from '../../control/writes.ts'
 import type { EngineRows } from '../../control/writes.ts'
 import type { Clock } from '../../ports/system.ts'
@@ -48,13 +46,9 @@ export function createControlCommands(
   clock: Clock,
   settings: { readonly sensorsPerUserMax: number },
 ): ControlCommands {
-  const flows = new FlowRunner(db)
-  const writes = callsOf(controlWrites(clock, ROWS), <Result>(begin: () => Flow<Result>): Result =>
-    db.transaction(() => flows.run(begin())).immediate(),
-  )
   const setAside = new SetAside(db)
   return {
-    ...writes,
+    ...new FlowRunner(db).writingCalls(controlWrites(clock, ROWS)),
     ...sensorCommands(db, directory, clock, settings),
     recordTokenUses: (lastUsedAtMs) => {
       const record = db.prepare(RECORD_USE)

@@ -9,7 +9,7 @@ import type { Clock } from '../../ports/system.ts'
 import type { SensorDirectory } from '../commit/sensor-directory.ts'
 import type { Connection } from '../database.ts'
 import { FlowRunner } from '../run-flow.ts'
-import { SENSOR_READS } from './sensor-rows.ts'
+import { SENSOR_READS } from './sensor-reads.ts'
 
 // Tokens and identities are deleted with it.
 const DELETE_USER = 'DELETE FROM users WHERE id = ?'

@@ -1,5 +1,5 @@
-// What a run of the sealed ledger is to the code that writes, merges, reads and checks runs, and its
-// layout: how an event is packed, and which block and segment a key belongs to.
+// What a run of the sealed ledger is to the code that writes, merges, reads and checks runs, and
+// its layout: how an event is packed, and which block and segment a key belongs to.
 //
 // An event takes 34 bytes: key 16, sensor 4, milliseconds 6, temperature 8, little-endian. The
 // block of a key is its first word scaled to the number of blocks, so blocks are in the order of

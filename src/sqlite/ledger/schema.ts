@@ -4,7 +4,9 @@
 // A run has up to eight million events in small blocks. The block of a key is computed from its
 // first 32 bits, so a look-up reads one row. Pages of 16 KiB keep the blocks packed.
 
-import type { Migration } from '../database.ts'
+import { join } from 'node:path'
+import { LEDGER_FILE, openForWriting } from '../database.ts'
+import type { Connection, Migration } from '../database.ts'
 
 export const LEDGER_PAGE_BYTES = 16_384
 
@@ -71,3 +73,8 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
     `,
   },
 ]
+
+/** For its only writer. @throws OtherFormat @throws DamagedData */
+export function openLedger(dataDir: string): Connection {
+  return openForWriting(join(dataDir, LEDGER_FILE), LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES)
+}

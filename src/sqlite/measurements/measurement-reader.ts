@@ -6,8 +6,6 @@
 // stored for each resolution, except those of 5 minutes, which are computed from minutes.
 
 import { setImmediate } from 'node:timers/promises'
-import Database from 'better-sqlite3'
-import type { Statement } from 'better-sqlite3'
 import { ServiceError, postponedError } from '../../domain/errors.ts'
 import { foldWindows } from '../../domain/history.ts'
 import type { SeriesRange, StoredPoint, WindowSummary } from '../../domain/history.ts'
@@ -15,7 +13,7 @@ import { stretchesOf } from '../../domain/stretches.ts'
 import { summarize } from '../../domain/summarize.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
-import { damagedSeries, isDamage, MEASUREMENTS_FILE, openForReading } from '../database.ts'
+import { codeOf, damagedSeries, isDamage, MEASUREMENTS_FILE, openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
 import type { SummaryTable } from './schema.ts'
 
@@ -51,10 +49,10 @@ type RawRow = [measuredAtMs: number, tieBreakNs: number, celsius: number]
 export class SqliteMeasurementReader implements MeasurementReader {
   readonly #db: Connection
   readonly #onDamaged: (problem: string) => void
-  readonly #raw: Statement<number[], RawRow>
-  readonly #last: Statement<number[], RawRow>
+  readonly #raw
+  readonly #last
   /** By window length. */
-  readonly #stored: ReadonlyMap<number, Statement<number[], WindowSummary>>
+  readonly #stored: ReadonlyMap<number, ReturnType<typeof prepareSummaries>>
 
   /**
    * Opens `file`, which its writer has already created.
@@ -83,7 +81,9 @@ export class SqliteMeasurementReader implements MeasurementReader {
     for (const sensorId of sensorIds) {
       let [afterMs, afterTieBreakNs] = [startMs, NO_TIE_BREAK]
       for (;;) {
-        const rows = this.#read(this.#raw, [sensorId, afterMs, afterTieBreakNs, stopMs])
+        const rows = this.#read(sensorId, () =>
+          this.#raw.all(sensorId, afterMs, afterTieBreakNs, stopMs),
+        )
         const last = rows.at(-1)
         if (last !== undefined) yield rows.map((row) => pointOf(sensorId, row))
         await turn(rows.length)
@@ -96,7 +96,7 @@ export class SqliteMeasurementReader implements MeasurementReader {
   async *readLast(range: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
     const turn = turns()
     for (const sensorId of range.sensorIds) {
-      const rows = this.#read(this.#last, [sensorId, range.startMs, range.stopMs])
+      const rows = this.#read(sensorId, () => this.#last.all(sensorId, range.startMs, range.stopMs))
       yield rows.map((row) => pointOf(sensorId, row))
       await turn(rows.length)
     }
@@ -126,14 +126,14 @@ export class SqliteMeasurementReader implements MeasurementReader {
   }
 
   async *#readStored(
-    statement: Statement<number[], WindowSummary>,
+    statement: ReturnType<typeof prepareSummaries>,
     { sensorIds, startMs, stopMs }: SeriesRange,
   ): AsyncIterable<readonly WindowSummary[]> {
     const turn = turns()
     for (const sensorId of sensorIds) {
       let fromMs = startMs
       for (;;) {
-        const rows = this.#read(statement, [sensorId, fromMs, stopMs])
+        const rows = this.#read(sensorId, () => statement.all(sensorId, fromMs, stopMs))
         const last = rows.at(-1)
         if (last !== undefined) yield rows
         await turn(rows.length)
@@ -143,28 +143,27 @@ export class SqliteMeasurementReader implements MeasurementReader {
     }
   }
 
-  /** @param parameters the first is the sensor's id */
-  #read<Row>(statement: Statement<number[], Row>, parameters: number[]): Row[] {
+  #read<Row>(sensorId: number, read: () => Row[]): Row[] {
     try {
-      return statement.all(...parameters)
+      return read()
     } catch (error) {
       if (isDamage(error)) {
-        const problem = damagedSeries(MEASUREMENTS_FILE, parameters[0] ?? 0)
+        const problem = damagedSeries(MEASUREMENTS_FILE, sensorId)
         this.#onDamaged(problem)
         throw postponedError('data_damaged', { cause: error, hint: problem })
       }
-      if (!(error instanceof Database.SqliteError)) throw error
+      if (codeOf(error) === '') throw error
       throw new ServiceError('history_unavailable', {
         detail: 'The measurement store cannot be read at the moment.',
         retryAfterSeconds: RETRY_AFTER_SECONDS,
-        hint: `cannot read measurements: ${error.code}`,
+        hint: `cannot read measurements: ${codeOf(error)}`,
         cause: error,
       })
     }
   }
 }
 
-function prepareSummaries(db: Connection, table: SummaryTable): Statement<number[], WindowSummary> {
+function prepareSummaries(db: Connection, table: SummaryTable) {
   const sql = `
     SELECT sensor_id AS sensorId, start_ms AS startMs, measurement_count AS count,
       sum_celsius AS sum, min_celsius AS min, max_celsius AS max

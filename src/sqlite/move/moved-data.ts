@@ -1,6 +1,5 @@
 // All of a DATA_DIR as a move reads it. Nobody else writes into the directory.
 
-import { join } from 'node:path'
 import type { CountedDay, MovedRows, MovedTable } from '../../ports/moved-data.ts'
 import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE, openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
@@ -28,7 +27,7 @@ export class MovedData implements MovedRows {
 
   constructor(dataDir: string) {
     const names = [CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE]
-    this.#files = new Map(names.map((name) => [name, openForReading(join(dataDir, name))]))
+    this.#files = new Map(names.map((name) => [name, openForReading(dataDir, name)]))
     const files = { control: this.#file(CONTROL_FILE), ledger: this.#file(LEDGER_FILE) }
     const sensors = new MovedSensors(files)
     this.tables = [

@@ -1,21 +1,17 @@
 // Sealing what the journal has that is not sealed yet, for a DATA_DIR that is about to be moved:
 // then all events, times and tie-breaks are in ledger.db.
 
-import { join } from 'node:path'
+import { DataDirInUse } from '../../domain/errors.ts'
 import { epochEvents } from '../../domain/limits.ts'
-import {
-  CONTROL_FILE,
-  damagedFile,
-  LEDGER_FILE,
-  openForReading,
-  openForWriting,
-  orDamaged,
-} from '../database.ts'
+import { lockDataDir } from '../data-dir-lock.ts'
+import type { DataDirLock } from '../data-dir-lock.ts'
+import { CONTROL_FILE, damagedFile, LEDGER_FILE, openForReading, orDamaged } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { bindLedger, readEventSecret } from '../event-key.ts'
 import type { SealRequest } from '../ledger/ledger.ts'
-import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../ledger/schema.ts'
+import { openLedger } from '../ledger/schema.ts'
 import { Sealer } from '../ledger/sealer.ts'
+import { clearWitness } from '../log/witness.ts'
 
 const SEALED_SEQ = 'SELECT seq FROM sealed WHERE id = 1'
 const UNSEALED = `
@@ -25,9 +21,31 @@ const UNFORWARDED = `
     WHERE seq > (SELECT forwarded_seq FROM journal_watermark WHERE id = 1)
       AND entries IS NOT NULL)`
 
+/**
+ * Locks a directory of which everything accepted is in the measurement store, with no file open and
+ * the whole ledger in ledger.db.
+ *
+ * @throws DataDirInUse also if something was accepted since @throws DamagedData
+ */
+export function lockSealed(dataDir: string): DataDirLock {
+  const lock = lockDataDir(dataDir)
+  try {
+    if (!isDrained(dataDir)) {
+      throw new DataDirInUse(`${dataDir} is in use by another Thermolog process`, true)
+    }
+    // Sealing closes the files, whose logs go with that.
+    clearWitness(dataDir)
+    sealJournal(dataDir)
+    return lock
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
 /** Whether everything accepted is in the measurement store, and everything deleted is gone. */
-export function isDrained(dataDir: string): boolean {
-  const control = openForReading(join(dataDir, CONTROL_FILE))
+function isDrained(dataDir: string): boolean {
+  const control = openForReading(dataDir, CONTROL_FILE)
   try {
     return control.prepare<[], number>(UNFORWARDED).pluck().get() === 0
   } finally {
@@ -37,8 +55,8 @@ export function isDrained(dataDir: string): boolean {
 
 /** Nobody else has the directory open. @throws DamagedData */
 export function sealJournal(dataDir: string): void {
-  const control = openForReading(join(dataDir, CONTROL_FILE))
-  const ledger = openForWriting(join(dataDir, LEDGER_FILE), LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES)
+  const control = openForReading(dataDir, CONTROL_FILE)
+  const ledger = openLedger(dataDir)
   try {
     orDamaged(damagedFile(LEDGER_FILE), () => {
       bindLedger(ledger, readEventSecret(control))

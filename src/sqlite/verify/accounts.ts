@@ -1,6 +1,5 @@
 // The accounts of sensors in control.db: each call is a short transaction beside the commit thread.
 
-import { callsOf } from '../../control/calls.ts'
 import { sensorAccounts } from '../../control/sensor-accounts.ts'
 import { CONTROL_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
@@ -19,7 +18,5 @@ const ACCOUNTS = sensorAccounts({
 })
 
 export function createAccounts(db: Connection) {
-  const flows = new FlowRunner(db)
-  const calls = callsOf(ACCOUNTS, async (begin) => db.transaction(() => flows.run(begin()))())
-  return { name: CONTROL_FILE, ...calls }
+  return { name: CONTROL_FILE, ...new FlowRunner(db).viewingCalls(ACCOUNTS) }
 }

@@ -49,7 +49,7 @@ export class FilesAtRest {
       for (const name of DATA_FILES) {
         if (!existsSync(join(dataDir, name))) continue
         orDamaged(damagedFile(name), () => {
-          const db = openForReading(join(dataDir, name))
+          const db = openForReading(dataDir, name)
           opened.set(name, db)
           const { finding, isTorn } = checkLog(dataDir, name, db)
           if (finding !== undefined) findings.push(finding)

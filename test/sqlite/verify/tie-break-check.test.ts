@@ -44,7 +44,7 @@ describe('TieBreakCheck', () => {
   }
 
   const check = () => {
-    const measurements = openForReading(join(bench.dir, 'measurements.db'))
+    const measurements = openForReading(bench.dir, 'measurements.db')
     const files = { control: bench.control, ledger: bench.ledgerFile, measurements }
     const found: Finding[] = []
     const steps = new TieBreakCheck(files).check((finding) => found.push(finding))

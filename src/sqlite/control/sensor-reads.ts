@@ -1,16 +1,33 @@
-// What has changed of a user's sensors since a row of the journal: every change has one, and rows
-// are the only clock.
+// What is read of sensors: what users see, what has changed of it since a row of the journal (every
+// change has one, and rows are the only clock), and how many are still to be deleted.
 
-import { row, rows } from '../../control/flow.ts'
+import { counted, row, rows } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
 import { changesOf, DELETIONS_READ_MAX, isRecent, resetTo } from '../../control/sensor-changes.ts'
 import type { Change } from '../../control/sensor-changes.ts'
-import { sensorColumns, toSensor } from '../../control/sensors.ts'
-import type { SensorRow } from '../../control/sensors.ts'
+import { sensorColumns, sensorReads, toSensor } from '../../control/sensors.ts'
+import type { SensorRow, SensorTables } from '../../control/sensors.ts'
 import { HOUR_MS } from '../../domain/time.ts'
 import type { ChangesQuestion, SensorChanges } from '../../ports/sensor-changes.ts'
 import { changesCursorOf, seenByClient } from '../data-version.ts'
-import { SENSOR_READS, SENSOR_TABLES } from './sensor-rows.ts'
+
+// Journal rows and info times only grow, so their sums reveal any change to existing sensors; the
+// highest id and the count reveal which sensors exist; and without news, the number online only
+// falls.
+const VERSION = `
+  SELECT count(*) || ' ' || ifnull(max(id), 0) || ' ' || ifnull(sum(info_at_ms), 0) || ' ' ||
+    ifnull(sum(data_seq), 0) || ' ' ||
+    count(*) FILTER (WHERE last_seen_at_ms >= $3 AND measured_at_ms >= $3) AS version
+  FROM sensors LEFT JOIN sensor_latest ON sensor_id = id
+  WHERE user_id = $1 AND deleted_at_ms IS NULL`
+
+const SENSOR_TABLES: SensorTables = {
+  from: 'sensors s LEFT JOIN sensor_latest t ON t.sensor_id = s.id',
+  dataVersion: 'CAST(ifnull(t.data_seq, 0) AS text)',
+  readVersion: VERSION,
+}
+
+export const SENSOR_READS = sensorReads(SENSOR_TABLES)
 
 const STATE = `
   SELECT id AS "dataId", ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'journal'), 0) AS seq
@@ -34,6 +51,8 @@ const CHANGED = `
 const DELETED = `
   SELECT id FROM sensors WHERE user_id = $1 AND changed_seq > $2 AND deleted_at_ms IS NOT NULL
   ORDER BY id LIMIT ${DELETIONS_READ_MAX}`
+
+export const countSensorDeletions = () => counted('SELECT count(*) AS count FROM sensor_deletions')
 
 /** To be read at one moment. */
 export function* readChanges({

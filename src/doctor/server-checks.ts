@@ -1,64 +1,27 @@
-// Where the data are: DATA_DIR's own records, the server of DATABASE_URL, and InfluxDB. Changes
-// nothing.
+// Other servers: that of DATABASE_URL, InfluxDB, and identity providers, each of which is asked
+// whether the service can use it, and for its time.
 
 import { UnfitSettings } from '../config.ts'
-import type { Config, InfluxConfig } from '../config.ts'
-import { refuseOtherStore, storeNameOf } from '../core/measurement-store.ts'
+import type { IdentityProviderConfig, InfluxConfig } from '../config.ts'
 import type { DatabaseSettings } from '../data-dir/database-server.ts'
-import { openBeside } from '../data-dir/open-beside.ts'
-import { isUpgradeDue } from '../data-dir/upgrade.ts'
 import { checkInfluxBucket } from '../influx/bucket-check.ts'
 import { InfluxConnection, InfluxUnreachable } from '../influx/connection.ts'
-import { grouped } from '../domain/grouped.ts'
-import { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
+import { discover } from '../oidc/discovery.ts'
 import { systemClock } from '../system/clock.ts'
-import { ANSWER_MS_MAX, Check, reasonOf, VERIFY } from './check.ts'
+import { ANSWER_MS_MAX, Check, reasonOf } from './check.ts'
 import type { CheckResult } from './check.ts'
+import { clockOf } from './clock-check.ts'
 import type { OtherClock } from './clock-check.ts'
 
-export interface ServerResult {
+interface ServerResult {
   readonly results: readonly CheckResult[]
   /** `undefined`: it did not report its time. */
   readonly clock: OtherClock | undefined
 }
 
-const dataCheck = new Check('data')
 const databaseCheck = new Check('database')
 const influxCheck = new Check('influxdb')
-
-/** Whether the service could start with the files, and they match the settings. */
-export async function checkData(config: Config): Promise<readonly CheckResult[]> {
-  const { dataDir } = config
-  try {
-    if (await isUpgradeDue(dataDir)) {
-      const remedy =
-        'restart the service, or see `thermolog database migrate`: a backup comes first'
-      return [dataCheck.warning('the files have the format of an older version', remedy)]
-    }
-    const files = new FilesAtRest(dataDir)
-    files.close()
-    if (files.findings.length === 0) return [await checkControl(config)]
-    return files.findings.map(({ where, problem, remedy }) => {
-      return dataCheck.wrong(`${where}: ${problem}`, remedy)
-    })
-  } catch (error) {
-    return [dataCheck.wrong(reasonOf(error), VERIFY)]
-  }
-}
-
-/** @throws Error if it cannot be read, or names another store than the settings */
-async function checkControl(config: Config): Promise<CheckResult> {
-  const beside = openBeside(config.dataDir)
-  try {
-    await refuseOtherStore(config, beside.store)
-    const setAside = await beside.control.countSetAside()
-    if (setAside === 0) return dataCheck.ok(`measurements are kept: ${storeNameOf(config)}`)
-    const refused = `${grouped(setAside)} measurements were refused by the measurement store`
-    return dataCheck.warning(refused, 'see `thermolog journal list`')
-  } finally {
-    beside.close()
-  }
-}
+const providerCheck = new Check('provider')
 
 export async function checkDatabase(config: DatabaseSettings): Promise<ServerResult> {
   const { url, durability } = config.database
@@ -132,8 +95,18 @@ async function readClock(connection: InfluxConnection): Promise<OtherClock | und
   }
 }
 
-/** @param date the header of a response that has just arrived; has whole seconds */
-export function clockOf(server: string, date: string | null | undefined): OtherClock | undefined {
-  const aheadMs = Date.parse(date ?? '') - systemClock.nowMs()
-  return Number.isNaN(aheadMs) ? undefined : { server, aheadMs }
+/** Whether it is reachable and is the issuer in the settings. */
+export async function checkProvider({ id, issuer }: IdentityProviderConfig): Promise<ServerResult> {
+  const name = id.toUpperCase()
+  try {
+    const { date } = await discover(issuer, AbortSignal.timeout(ANSWER_MS_MAX))
+    return {
+      results: [providerCheck.ok(`${name} at ${issuer} answers`)],
+      clock: clockOf(`the identity provider ${name}`, date),
+    }
+  } catch (error) {
+    const message = `the identity provider ${name} at ${issuer} cannot be used: ${reasonOf(error)}`
+    const remedy = `set IDP_${name}_ISSUER to what it calls itself, or make it reachable from here`
+    return { results: [providerCheck.wrong(message, remedy)], clock: undefined }
+  }
 }
