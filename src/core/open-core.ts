@@ -23,11 +23,10 @@ import { createControlWriter } from '../sqlite/control/control-writer.ts'
 import { CONTROL_FILE, LEDGER_FILE, openForReading } from '../sqlite/database.ts'
 import type { Connection } from '../sqlite/database.ts'
 import { ForwardProgress } from '../sqlite/journal/forward-progress.ts'
-import { lockDataDir, refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
 import { StateFigures } from '../sqlite/state-figures.ts'
 import { openWhole } from '../sqlite/verify/files-at-rest.ts'
 import type { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
-import { prepareDataDir, refuseMoved } from '../system/data-dir.ts'
+import { prepareDataDir } from '../system/data-dir.ts'
 import { DiskWatch } from '../system/disk-watch.ts'
 import { readLastBackup } from '../system/last-backup.ts'
 import { logMemory, memoryLimit } from '../system/memory.ts'
@@ -38,6 +37,7 @@ import type { WritingThreads } from '../threads/start-threads.ts'
 import { keepWitness } from '../sqlite/log/keep-witness.ts'
 import { pause } from '../system/pause.ts'
 import { adoptStore, openReader, retentionOf } from './measurement-store.ts'
+import { ownDataDir } from './own-data-dir.ts'
 
 export interface Core {
   readonly submissions: Submissions
@@ -87,7 +87,7 @@ export async function openFiles(
   closers: Closers,
 ): Promise<Omit<Core, 'close'>> {
   const { dataDir, journalBytesMax } = config
-  const disk = await ownDataDir(config, log, closers)
+  const disk = await openDataDir(config, log, closers)
   let atRest: FilesAtRest | undefined
   closers.push(() => atRest?.close())
   const onFailure = (error: Error) => endProcess(error, log)
@@ -145,13 +145,11 @@ export async function openFiles(
 }
 
 /** Locks DATA_DIR for this process and makes room to open its files. */
-async function ownDataDir(config: Config, log: Log, closers: Closers): Promise<DiskWatch> {
+async function openDataDir(config: Config, log: Log, closers: Closers): Promise<DiskWatch> {
   const { dataDir } = config
   await prepareDataDir(dataDir)
-  const lock = lockDataDir(dataDir)
+  const lock = await ownDataDir(dataDir)
   closers.push(() => lock.release())
-  refuseUnfinishedRestore(dataDir)
-  await refuseMoved(dataDir)
   const disk = new DiskWatch(log, { dataDir, freeDiskMin: config.freeDiskMin })
   await disk.start()
   closers.push(() => disk.stop())

@@ -15,7 +15,6 @@ import { failed } from '../operations/operations.ts'
 import { unpackPages } from '../sqlite/backup/packed-pages.ts'
 import { prepareRestored } from '../sqlite/backup/restored-control.ts'
 import { lockDataDir, RESTORE_FOLDER } from '../sqlite/data-dir-lock.ts'
-import { CONTROL_FILE } from '../sqlite/database.ts'
 import { readFileChunks } from './archive.ts'
 import { systemClock } from '../system/clock.ts'
 import { prepareDataDir } from '../system/data-dir.ts'
@@ -86,7 +85,7 @@ async function restoreFiles(restoring: Restoring): Promise<RestoreOutcome> {
   try {
     const files = await extractFiles(restoring)
     const nowMs = systemClock.nowMs()
-    const liveTokens = prepareRestored(join(folder, CONTROL_FILE), {
+    const liveTokens = prepareRestored(folder, {
       nowMs,
       restoredToMs: Date.parse(manifest.taken_at),
       isRevoking,

@@ -12,14 +12,14 @@ import { writeBackup } from './backup.ts'
 import type { BackupProgress } from './backup.ts'
 import { keepBackups } from './kept-backups.ts'
 import { saidWithRoom } from '../core/open-engine.ts'
+import { ownDataDir } from '../core/own-data-dir.ts'
 import { failed, usage } from '../operations/operations.ts'
 import { readFormats, upgradeFiles } from '../sqlite/backup/file-formats.ts'
 import type { FileFormat } from '../sqlite/backup/file-formats.ts'
-import { lockDataDir, refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
 import { LEDGER_FILE } from '../sqlite/database.ts'
 import { clearWitness } from '../sqlite/log/witness.ts'
 import { openWhole } from '../sqlite/verify/files-at-rest.ts'
-import { prepareDataDir, refuseMoved, UnfitDataDir } from '../system/data-dir.ts'
+import { prepareDataDir, UnfitDataDir } from '../system/data-dir.ts'
 import { writeDurably } from '../system/disk.ts'
 
 /** In DATA_DIR; one backup stays there. */
@@ -57,10 +57,8 @@ export async function upgradeDataDir(
 ): Promise<string | undefined> {
   const { dataDir } = config
   await prepareDataDir(dataDir)
-  const lock = lockDataDir(dataDir)
+  const lock = await ownDataDir(dataDir)
   try {
-    refuseUnfinishedRestore(dataDir)
-    await refuseMoved(dataDir)
     if (!(await isUpgradeDue(dataDir))) return undefined
     openWhole(dataDir).close()
     const backup = await wayBack(config, target, progress)
@@ -87,6 +85,14 @@ export async function isUpgradeDue(dataDir: string): Promise<boolean> {
   const { name, version, newest } = unknown
   const problem = `${name} has schema version ${version}, this version of Thermolog knows ${newest}`
   throw new UnfitDataDir(dataDir, `${problem}. ${await describeWayBack(dataDir, formats)}`)
+}
+
+/** An upgrade would come first, and give out ids of the time before. @throws UnfitDataDir */
+export function refuseOlderFormat(dataDir: string): void {
+  if (!readFormats(dataDir).some(({ isOlder }) => isOlder)) return
+  const problem = 'its files have the format of an older version of Thermolog'
+  const remedy = 'run this command with that version, before the newer one starts'
+  throw new UnfitDataDir(dataDir, `${problem}: ${remedy}`)
 }
 
 async function describeWayBack(dataDir: string, formats: readonly FileFormat[]): Promise<string> {

@@ -7,20 +7,13 @@
 import { once } from 'node:events'
 import { parentPort, workerData } from 'node:worker_threads'
 import { createControlCommands } from '../sqlite/control/control-commands.ts'
-import { openControl } from '../sqlite/control/open-control.ts'
+import { openControl } from '../sqlite/control/schema.ts'
 import type { CommitAnswer, CommitRequest } from '../sqlite/commit/commit-channel.ts'
-import {
-  CONTROL_FILE,
-  isDiskFault,
-  isStorageFull,
-  LEDGER_FILE,
-  openForReading,
-} from '../sqlite/database.ts'
+import { isDiskFault, isStorageFull, LEDGER_FILE, openForReading } from '../sqlite/database.ts'
 import { Committer } from '../sqlite/commit/committer.ts'
 import type { GroupResult } from '../sqlite/commit/group-frame.ts'
 import { Ledger } from '../sqlite/ledger/ledger.ts'
 import { LogKeeper } from '../sqlite/log/log-keeper.ts'
-import { Witness } from '../sqlite/log/witness.ts'
 import { systemClock } from '../system/clock.ts'
 import type { CommitThreadData, LookUpAnswer } from './messages.ts'
 
@@ -36,7 +29,7 @@ const TIDY_EVERY_MS = 1_000
 const LOG_KEEPING = { bytesMax: 4 * 2 ** 20, mode: 'PASSIVE' } as const
 
 const control = openControl(dataDir)
-const log = new LogKeeper(control, new Witness(dataDir, CONTROL_FILE), LOG_KEEPING)
+const log = new LogKeeper(control, LOG_KEEPING)
 const ledgerFile = openForReading(dataDir, LEDGER_FILE)
 const ledger = new Ledger({ control, ledger: ledgerFile }, epochEvents, (request) =>
   lookUps.postMessage(request),

@@ -18,7 +18,6 @@ import {
 import { bindLedger, readEventSecret } from '../sqlite/event-key.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
 import { LogKeeper } from '../sqlite/log/log-keeper.ts'
-import { Witness } from '../sqlite/log/witness.ts'
 import { RunMerger } from '../sqlite/ledger/run-merger.ts'
 import { openLedger, STATE_TABLES } from '../sqlite/ledger/schema.ts'
 import { filterBuffers, readStoredRuns, segmentBuffers } from '../sqlite/ledger/stored-runs.ts'
@@ -55,7 +54,7 @@ bindLedger(ledger, readEventSecret(control))
 const sealer = new Sealer(control, ledger, epochEvents)
 const merger = new RunMerger(ledger)
 ledger.pragma(`busy_timeout = ${READERS_WAIT_MS}`)
-const log = new LogKeeper(ledger, new Witness(dataDir, LEDGER_FILE), LOG_KEEPING)
+const log = new LogKeeper(ledger, LOG_KEEPING)
 
 const requests: SealRequest[] = []
 let isEnding = false

@@ -1,7 +1,7 @@
 // Goal: a restored control.db gives out no id that an instance before it can have given out: not
 // the one that the copy was made of, nor one that the same copy was restored to before.
 
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -19,20 +19,21 @@ describe('a restored control.db', () => {
   let copied: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-control-'))
-    copied = join(folder, 'copied.db')
-    openForWriting(copied, CONTROL_MIGRATIONS).close()
+    copied = join(folder, 'copied')
+    await mkdir(copied)
+    openForWriting(join(copied, 'control.db'), CONTROL_MIGRATIONS).close()
   })
   afterEach(() => rm(folder, { recursive: true }))
 
-  const restore = (file: string, idsInStore: HighestIds = NO_IDS) => {
-    prepareRestored(file, { nowMs: 1, restoredToMs: 0, isRevoking: false, idsInStore })
-    return readLastIds(file)
+  const restore = (dataDir: string, idsInStore: HighestIds = NO_IDS) => {
+    prepareRestored(dataDir, { nowMs: 1, restoredToMs: 0, isRevoking: false, idsInStore })
+    return readLastIds(join(dataDir, 'control.db'))
   }
 
   it('numbers everything elsewhere than another one of the same copy', async () => {
     const lastIds = await Promise.all(
       ['one', 'other'].map(async (name) => {
-        await cp(copied, join(folder, name))
+        await cp(copied, join(folder, name), { recursive: true })
         return restore(join(folder, name))
       }),
     )

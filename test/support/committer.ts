@@ -28,7 +28,6 @@ import { openLedger, STATE_TABLES } from '../../src/sqlite/ledger/schema.ts'
 import { SealedEvents } from '../../src/sqlite/ledger/sealed-events.ts'
 import { Sealer } from '../../src/sqlite/ledger/sealer.ts'
 import { LogKeeper } from '../../src/sqlite/log/log-keeper.ts'
-import { Witness } from '../../src/sqlite/log/witness.ts'
 import { readStoredRuns } from '../../src/sqlite/ledger/stored-runs.ts'
 
 const PERMISSIVE: AcceptanceRules = {
@@ -86,8 +85,8 @@ export class CommitterBench {
     this.control = openForWriting(join(this.dir, 'control.db'), CONTROL_MIGRATIONS)
     this.ledgerFile = openLedger(this.dir)
     this.#logs = {
-      control: new LogKeeper(this.control, new Witness(this.dir, 'control.db'), LOG_KEEPING),
-      ledger: new LogKeeper(this.ledgerFile, new Witness(this.dir, 'ledger.db'), LOG_KEEPING),
+      control: new LogKeeper(this.control, LOG_KEEPING),
+      ledger: new LogKeeper(this.ledgerFile, LOG_KEEPING),
     }
     refuseDamaged(this.control, 'control.db')
     refuseDamaged(this.ledgerFile, 'ledger.db', STATE_TABLES)

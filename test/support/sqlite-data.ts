@@ -38,7 +38,7 @@ export async function newSqliteData(rules: AcceptanceRules): Promise<TestData> {
         await rename(copy, dataDir)
         const times = { nowMs: Date.now(), restoredToMs: Date.now() }
         const order = { ...times, isRevoking: false, idsInStore: NO_IDS }
-        prepareRestored(join(dataDir, CONTROL_FILE), order)
+        prepareRestored(dataDir, order)
       }
     },
     remove: () => rm(dataDir, { recursive: true }),

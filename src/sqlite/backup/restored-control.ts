@@ -15,11 +15,12 @@
 // Forwarded rows are kept for a day after their commit, in case the store loses them. That day
 // begins again: the store may have been restored too, and gets all of them once more.
 
+import { join } from 'node:path'
 import { idAfterRestore } from '../../domain/ids-after-restore.ts'
 import type { HighestIds } from '../../domain/ids-after-restore.ts'
 import { restoredTo } from '../../domain/restored-to.ts'
 import { CONTROL_MIGRATIONS } from '../control/schema.ts'
-import { openForReading, openForWriting } from '../database.ts'
+import { CONTROL_FILE, openForReading, openForWriting } from '../database.ts'
 import type { Connection } from '../database.ts'
 
 const FOUR_BYTE_JUMP = 2 ** 24
@@ -70,14 +71,15 @@ export interface RestoreOrder {
  * Prepares a restored control.db for use. When it returns, everything is durable and in the file,
  * without a log.
  *
+ * @param folder that it is in
  * @returns how many tokens are valid now
  * @throws Error if the ids of users or sensors are used up
  */
 export function prepareRestored(
-  file: string,
+  folder: string,
   { nowMs, restoredToMs, isRevoking, idsInStore }: RestoreOrder,
 ): number {
-  const db = openForWriting(file, CONTROL_MIGRATIONS)
+  const db = openForWriting(join(folder, CONTROL_FILE), CONTROL_MIGRATIONS)
   try {
     db.transaction(() => {
       moveSequences(db, nowMs, idsInStore)
@@ -101,8 +103,8 @@ export interface Copied {
 }
 
 /** What a control.db that was put back by hand says of itself. */
-export function readCopied(file: string): Copied {
-  const db = openForReading(file)
+export function readCopied(dataDir: string): Copied {
+  const db = openForReading(dataDir, CONTROL_FILE)
   try {
     return {
       newestAcceptedMs: db.prepare<[], number>(NEWEST_ACCEPTED).pluck().get() ?? 0,

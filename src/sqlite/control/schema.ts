@@ -5,9 +5,12 @@
 // to them: a late repeat of an old event is answered with the old sensor. Ids are never reused
 // (AUTOINCREMENT).
 
+import { join } from 'node:path'
 import { EVERYTHING_HOUR } from '../../control/sensor-changes.ts'
 import { historyChangesMsMax } from '../../domain/limits.ts'
-import type { Migration } from '../database.ts'
+import { CONTROL_FILE, damagedFile, openForWriting, orDamaged } from '../database.ts'
+import type { Connection, Migration } from '../database.ts'
+import { makeEventSecret } from '../event-key.ts'
 
 /** The only format: files with another number are refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
@@ -245,3 +248,15 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
     `,
   },
 ]
+
+/**
+ * For its writer, with what every thread expects in it: its tables, and the secret that each thread
+ * reads for itself.
+ *
+ * @throws OtherFormat @throws DamagedData
+ */
+export function openControl(dataDir: string): Connection {
+  const control = openForWriting(join(dataDir, CONTROL_FILE), CONTROL_MIGRATIONS)
+  orDamaged(damagedFile(CONTROL_FILE), () => makeEventSecret(control))
+  return control
+}

@@ -4,11 +4,12 @@
 // are in the file already, nobody would know what is whole.
 
 import { closeSync, fdatasyncSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import type { Connection } from '../database.ts'
 import { isStorageFull } from '../database.ts'
 import { findSalts, openLog, readSalts } from './write-ahead-log.ts'
 import type { LogPosition } from './write-ahead-log.ts'
-import type { Witness } from './witness.ts'
+import { Witness } from './witness.ts'
 
 export interface LogKeeping {
   /** A log of this size is moved with each commit until one of them begins it anew. */
@@ -29,11 +30,11 @@ export class LogKeeper {
   #log: number | undefined
   #noted: LogPosition | undefined
 
-  /** @param db the only writer of its file */
-  constructor(db: Connection, witness: Witness, { bytesMax, mode }: LogKeeping) {
+  /** @param db the only writer of its file, which is in DATA_DIR */
+  constructor(db: Connection, { bytesMax, mode }: LogKeeping) {
     db.pragma('wal_autocheckpoint = 0')
     this.#db = db
-    this.#witness = witness
+    this.#witness = new Witness(dirname(db.name), basename(db.name))
     this.#framesMax = Math.ceil(bytesMax / Number(db.pragma('page_size', { simple: true })))
     // As an array: a row as an object costs more than the look.
     this.#look = db.prepare<[], [number, number]>('PRAGMA wal_checkpoint(NOOP)').raw()

@@ -11,7 +11,6 @@
 
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { Statement, Transaction } from 'better-sqlite3'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
@@ -20,7 +19,6 @@ import { StoreUnavailable } from '../../domain/errors.ts'
 import type { MeasurementColumns } from '../../domain/measurement-columns.ts'
 import { damagedSeries, isDamage, MEASUREMENTS_FILE, openForWriting } from '../database.ts'
 import { LogKeeper } from '../log/log-keeper.ts'
-import { Witness } from '../log/witness.ts'
 import { BulkStatement } from './bulk-statement.ts'
 import { Rollups } from './rollups.ts'
 import { MEASUREMENT_MIGRATIONS } from './schema.ts'
@@ -83,7 +81,7 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
     // Statements with several rows keep their undo data until they end, by default in a file.
     db.pragma('temp_store = MEMORY')
     db.pragma(`cache_size = -${CACHE_KIB}`)
-    this.#keeper = new LogKeeper(db, new Witness(dirname(file), MEASUREMENTS_FILE), LOG_KEEPING)
+    this.#keeper = new LogKeeper(db, LOG_KEEPING)
     this.#file = file
     this.#hasAny = db.prepare(HAS_ANY)
     this.#insertMissing = db.prepare(`${INSERT} (?, ?, ?, ?) ON CONFLICT DO NOTHING`)

@@ -5,7 +5,7 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { describeFinding } from '../../domain/finding.ts'
+import { ACCEPT_LOSS, describeFinding } from '../../domain/finding.ts'
 import type { Finding, Report } from '../../domain/finding.ts'
 import {
   CONTROL_FILE,
@@ -28,6 +28,7 @@ import {
 } from '../backup/file-formats.ts'
 import { checkLog } from '../log/log-check.ts'
 import { forgetOtherLogs } from '../log/witness.ts'
+import { checkFile } from './file-check.ts'
 import { checkMarks } from './journal-check.ts'
 
 export class FilesAtRest {
@@ -116,4 +117,21 @@ export function openWhole(dataDir: string): FilesAtRest {
   }
   files.close()
   throw new DamagedData(describeFinding(finding))
+}
+
+/**
+ * When data were put back by hand, what control.db has lost can be given up, for from then on the
+ * others have more than it knows of.
+ *
+ * @throws DamagedData if one of them has lost something, or knows events that it does not, or if
+ *   what is left of control.db is not whole
+ */
+export function refuseOtherLosses(dataDir: string): void {
+  const files = new FilesAtRest(dataDir)
+  files.close()
+  const all = [...files.findings]
+  // Pages that the log had moved into the file fit no more to those that are left of the log.
+  checkFile(join(dataDir, CONTROL_FILE), (finding) => all.push(finding))
+  const fatal = all.find(({ remedy }) => remedy !== ACCEPT_LOSS)
+  if (fatal !== undefined) throw new DamagedData(describeFinding(fatal))
 }
