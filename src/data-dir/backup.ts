@@ -43,20 +43,18 @@ export async function writeBackup(
   folder = `${target}.unfinished`,
 ): Promise<BackupManifest> {
   if (existsSync(target)) throw isThere(target)
-  return inUnfinishedFolder(folder, () =>
-    backUp({ dataDir, folder, progress, isPackedThere: true }, async (described) => {
-      const archive = join(folder, 'backup')
-      const packed = pack(described, folder, progress)
-      await writeFile(archive, packed, { flag: 'wx', mode: 0o600, flush: true })
-      const { size } = await stat(archive)
-      progress.begin('verifying', size)
-      await checkBackup(
-        archive,
-        readFileChunks(archive, (bytes) => progress.advance(bytes)),
-      )
-      await giveName(archive, target)
-    }),
-  )
+  return inUnfinishedFolder(folder, async () => {
+    const described = await copySnapshot({ dataDir, folder, progress, isPackedThere: true })
+    const archive = join(folder, 'backup')
+    const packed = pack(described, folder, progress)
+    await writeFile(archive, packed, { flag: 'wx', mode: 0o600, flush: true })
+    const { size } = await stat(archive)
+    progress.begin('verifying', size)
+    const written = readFileChunks(archive, (bytes) => progress.advance(bytes))
+    await checkBackup(archive, written)
+    await giveName(archive, target)
+    return described
+  })
 }
 
 /**
@@ -70,11 +68,11 @@ export async function streamBackup(
   put: (bytes: Buffer) => Promise<void>,
   progress: BackupProgress,
 ): Promise<BackupManifest> {
-  return inTemporaryFolder((folder) =>
-    backUp({ dataDir, folder, progress, isPackedThere: false }, async (described) => {
-      for await (const chunk of pack(described, folder, progress)) await put(chunk)
-    }),
-  )
+  return inTemporaryFolder(async (folder) => {
+    const described = await copySnapshot({ dataDir, folder, progress, isPackedThere: false })
+    for await (const chunk of pack(described, folder, progress)) await put(chunk)
+    return described
+  })
 }
 
 interface Copying {
@@ -84,16 +82,6 @@ interface Copying {
   readonly progress: BackupProgress
   /** Whether the archive comes there as well, in place of each copy that is in it. */
   readonly isPackedThere: boolean
-}
-
-/** Every backup comes this way. @param deliver makes an archive of the copies in the folder */
-async function backUp(
-  copying: Copying,
-  deliver: (described: BackupManifest) => Promise<void>,
-): Promise<BackupManifest> {
-  const described = await copySnapshot(copying)
-  await deliver(described)
-  return described
 }
 
 /** A snapshot of the files, copied into the folder and checked. */

@@ -16,7 +16,7 @@ import type { OtherClock } from './clock-check.ts'
 interface ServerResult {
   readonly results: readonly CheckResult[]
   /** `undefined`: it did not report its time. */
-  readonly clock: OtherClock | undefined
+  readonly clock?: OtherClock | undefined
 }
 
 const databaseCheck = new Check('database')
@@ -49,11 +49,11 @@ export async function checkDatabase(config: DatabaseSettings): Promise<ServerRes
   } catch (error) {
     if (error instanceof UnfitSettings) {
       const remedy = 'set INFLUX_* as for the service'
-      return { results: [databaseCheck.wrong(error.message, remedy)], clock: undefined }
+      return { results: [databaseCheck.wrong(error.message, remedy)] }
     }
     const remedy = 'start the server, or set DATABASE_URL to the one that runs'
     const message = `the database of DATABASE_URL cannot be used: ${reasonOf(error)}`
-    return { results: [databaseCheck.wrong(message, remedy)], clock: undefined }
+    return { results: [databaseCheck.wrong(message, remedy)] }
   }
 }
 
@@ -63,7 +63,7 @@ export async function checkInflux(influx: InfluxConfig): Promise<ServerResult> {
     const state = await checkInfluxBucket(connection, { mayCreate: false })
     if (state.kind === 'unreachable') {
       const remedy = 'start it, or set INFLUX_URL; until then the journal keeps measurements'
-      return { results: [influxCheck.wrong(state.reason, remedy)], clock: undefined }
+      return { results: [influxCheck.wrong(state.reason, remedy)] }
     }
     const clock = await readClock(connection)
     if (state.kind === 'ready' || state.kind === 'created') {
@@ -79,7 +79,7 @@ export async function checkInflux(influx: InfluxConfig): Promise<ServerResult> {
   } catch (error) {
     const message = `InfluxDB at ${influx.url} cannot be asked: ${reasonOf(error)}`
     const remedy = 'look for what does not belong in INFLUX_URL and INFLUX_TOKEN'
-    return { results: [influxCheck.wrong(message, remedy)], clock: undefined }
+    return { results: [influxCheck.wrong(message, remedy)] }
   } finally {
     connection.close()
   }
@@ -107,6 +107,6 @@ export async function checkProvider({ id, issuer }: IdentityProviderConfig): Pro
   } catch (error) {
     const message = `the identity provider ${name} at ${issuer} cannot be used: ${reasonOf(error)}`
     const remedy = `set IDP_${name}_ISSUER to what it calls itself, or make it reachable from here`
-    return { results: [providerCheck.wrong(message, remedy)], clock: undefined }
+    return { results: [providerCheck.wrong(message, remedy)] }
   }
 }

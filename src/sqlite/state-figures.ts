@@ -31,20 +31,20 @@ export class StateFigures {
   readonly #online
   readonly #lastSeen
   readonly #deletions
-  readonly #sealedEvents
+  readonly #ledger: Connection
 
   constructor(
     of: { readonly control: Connection; readonly ledger: Connection; readonly clock: Clock },
     { offlineAfterMs }: { readonly offlineAfterMs: number },
   ) {
-    const { control, ledger } = of
+    const { control } = of
     this.#clock = of.clock
+    this.#ledger = of.ledger
     this.#offlineAfterMs = offlineAfterMs
     this.#registered = control.prepare<[], number>(REGISTERED).pluck()
     this.#online = control.prepare<[number, number], number>(ONLINE).pluck()
     this.#lastSeen = control.prepare<[], number>(LAST_SEEN).pluck()
     this.#deletions = control.prepare<[], DeletionsRow>(DELETIONS)
-    this.#sealedEvents = ledger.prepare<[], number>(SEALED_EVENTS).pluck()
   }
 
   /** Sensors of all users; when one was last heard from, 0 if none ever was. */
@@ -66,6 +66,6 @@ export class StateFigures {
 
   /** Number of events in the sealed part of the ledger. */
   countSealedEvents(): number {
-    return this.#sealedEvents.get() ?? 0
+    return countSealedEvents(this.#ledger)
   }
 }

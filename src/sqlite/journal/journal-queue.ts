@@ -4,7 +4,6 @@
 
 import { withoutDeleted } from '../../control/sensor-deletions.ts'
 import { toSetAsideOf } from '../../domain/measurement-columns.ts'
-import { StoreLives } from './store-lives.ts'
 import type {
   ClaimedBatch,
   JournalBatch,
@@ -133,5 +132,31 @@ export class SqliteJournalQueue implements JournalQueue {
   #readReplay(afterSeq: number, measurementsMax: number): JournalBatch | undefined {
     const batch = this.#replayed.readBatch(afterSeq, measurementsMax)
     return batch && this.#flows.run(withoutDeleted(batch))
+  }
+}
+
+/**
+ * When the measurement store, another process, restarted: each time it may have lost what it took
+ * shortly before.
+ */
+export class StoreLives {
+  #last: string | undefined
+  #isInDoubt = false
+
+  /**
+   * Whether the store may have lost something since the last look: it lives again, or no longer
+   * tells.
+   */
+  isAnother(life: string | undefined): boolean {
+    if (life === undefined) {
+      const isNews = !this.#isInDoubt
+      this.#isInDoubt = true
+      return isNews
+    }
+    // Also after a doubt: what was written again meanwhile may have gone into the end of the last.
+    const isNews = life !== this.#last
+    this.#last = life
+    this.#isInDoubt = false
+    return isNews
   }
 }

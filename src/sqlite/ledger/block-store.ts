@@ -2,7 +2,7 @@
 // times as long and leaves a hundred thousand small buffers to the garbage collector.
 
 import { assert } from '../../domain/errors.ts'
-import { DamagedData, ifWhole, LEDGER_FILE, orDamaged } from '../database.ts'
+import { DamagedData, LEDGER_FILE, orDamaged } from '../database.ts'
 import type { Connection } from '../database.ts'
 import type { ArrangedEvents } from './block-shuffle.ts'
 import { BLOCK_EVENTS_MAX, EVENT_BYTES, firstBlockIdOf } from './ledger-run.ts'
@@ -46,11 +46,6 @@ export class BlockStore {
     const rows = orDamaged(problem, () => this.#blocks.get(first, end))
     if (rows?.count !== end - first) throw new DamagedData(problem)
     return rows.entries ?? Buffer.alloc(0)
-  }
-
-  /** The same, but `undefined` if a block is missing or damaged. */
-  readIfWhole(run: Run, segment: number): Buffer | undefined {
-    return ifWhole(() => this.read(run, segment))
   }
 
   /**

@@ -2,6 +2,7 @@
 // made again from their events, a few million.
 
 import { giveBack } from '../../bytes/give-back.ts'
+import { ifWhole } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { BlockStore } from './block-store.ts'
 import { CohortStore } from './cohort-store.ts'
@@ -33,7 +34,7 @@ export function readStoredRuns(db: Connection): StoredRuns {
   const young = runs.map((stored): YoungRun => {
     const run = { ...stored, filter: newOwnFilter(stored.events) }
     for (let segment = run.movedBelow; segment < SEGMENTS; segment++) {
-      const entries = blocks.readIfWhole(run, segment)
+      const entries = ifWhole(() => blocks.read(run, segment))
       if (entries === undefined) {
         // Every key of the segment is looked for there, and none is answered without.
         fillSegment(generation.filter, segment)
