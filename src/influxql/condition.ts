@@ -12,9 +12,9 @@ import { CONDITION_WORK } from './limits.ts'
 import type { Work } from './limits.ts'
 import { compileRegex } from './regex.ts'
 import type { TextTest } from './regex.ts'
+import { StatementError } from './scanner.ts'
 import type { Scanner, Token } from './scanner.ts'
 import { MEASUREMENTS, isTag } from './vocabulary.ts'
-import { StatementError } from './statement-error.ts'
 import type { Tag, Tags } from './vocabulary.ts'
 
 /** Neither people nor Grafana nest conditions deeper than this. */

@@ -3,7 +3,7 @@
 import { grouped } from '../domain/grouped.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
-import { StatementError } from './statement-error.ts'
+import { StatementError } from './scanner.ts'
 
 const statementBytesMax = 64 * 1024
 const windowsMax = 50_000

@@ -26,10 +26,9 @@ import { EVERYTHING, durationNs, isWord, readCast, readCondition } from './condi
 import type { Where } from './condition.ts'
 import { Work } from './limits.ts'
 import { compileRegex } from './regex.ts'
-import { Scanner } from './scanner.ts'
+import { Scanner, StatementError } from './scanner.ts'
 import type { Token } from './scanner.ts'
 import { FUNCTIONS, SHOWN, TAGS } from './vocabulary.ts'
-import { StatementError } from './statement-error.ts'
 import type { Column, Fill, Select, Show, ShowTagValues, Statement } from './statement.ts'
 import type { Aggregate } from './vocabulary.ts'
 

@@ -4,7 +4,7 @@
 
 import { RE2JS } from 're2js'
 import type { Work } from './limits.ts'
-import { StatementError } from './statement-error.ts'
+import { StatementError } from './scanner.ts'
 
 const PATTERN_CHARACTERS_MAX = 1_000
 

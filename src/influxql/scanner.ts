@@ -1,6 +1,5 @@
-// Splits the text of a statement into words, names, texts, numbers and marks, in linear time.
-
-import { StatementError } from './statement-error.ts'
+// Splits the text of a statement into words, names, texts, numbers and marks, in linear time; and
+// the error that names a place in it.
 
 export type TokenKind = 'word' | 'name' | 'text' | 'number' | 'mark' | 'end'
 
@@ -11,6 +10,15 @@ export interface Token {
   /** Follows a number. */
   readonly unit: string
   readonly at: number
+}
+
+/** A statement that is unsupported; the message is for the person who wrote it. */
+export class StatementError extends Error {
+  /** @param at position in the statement, from 0; `undefined`: the whole statement */
+  constructor(reason: string, at?: number) {
+    super(at === undefined ? reason : `at character ${at + 1}: ${reason}`)
+    this.name = 'StatementError'
+  }
 }
 
 const SPACE = /\s*/y

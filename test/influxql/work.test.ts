@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import { HistoryReader } from '../../src/history/read-history.ts'
 import { answerStatement } from '../../src/influxql/answer-statement.ts'
 import type { InfluxqlSources } from '../../src/influxql/answer-statement.ts'
-import { StatementError } from '../../src/influxql/statement-error.ts'
+import { StatementError } from '../../src/influxql/scanner.ts'
 import type { MeasurementReader } from '../../src/ports/measurement-store.ts'
 import type { Sensors } from '../../src/sensors/sensors.ts'
 
