@@ -1,9 +1,15 @@
 // Runs flows (control/flow.ts) at once: in the caller's transaction, or as the calls of a port.
 
-import { callsOf } from '../control/calls.ts'
-import type { Calls, CallsAtOnce, Flows } from '../control/calls.ts'
-import { NO_OUTCOME } from '../control/flow.ts'
-import type { Flow, Outcome, Statement, Value } from '../control/flow.ts'
+import { callsOf, NO_OUTCOME } from '../control/flow.ts'
+import type {
+  Calls,
+  CallsAtOnce,
+  Flow,
+  Flows,
+  Outcome,
+  Statement,
+  Value,
+} from '../control/flow.ts'
 import type { Connection } from './database.ts'
 
 type Prepared = ReturnType<Connection['prepare']>

@@ -1,7 +1,6 @@
 // ControlReader on PostgreSQL: users, access tokens and sensors.
 
-import { callsOf } from '../../control/calls.ts'
-import { counted, row } from '../../control/flow.ts'
+import { callsOf, counted, row } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
 import { CONTROL_READS } from '../../control/reads.ts'
 import { STORE_RECORDS } from '../../control/store-records.ts'

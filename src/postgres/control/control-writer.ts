@@ -1,7 +1,6 @@
 // ControlWriter and StoreUpkeep on PostgreSQL: each call is one transaction.
 
-import { callsOf } from '../../control/calls.ts'
-import { change } from '../../control/flow.ts'
+import { callsOf, change } from '../../control/flow.ts'
 import { createWriters } from '../../control/writers.ts'
 import type { WriterCalls, Writers } from '../../control/writers.ts'
 import { controlWrites } from '../../control/writes.ts'

@@ -1,6 +1,6 @@
 // The accounts of sensors in a database.
 
-import { callsOf } from '../../control/calls.ts'
+import { callsOf } from '../../control/flow.ts'
 import { sensorAccounts } from '../../control/sensor-accounts.ts'
 import { decodeEntries } from '../../domain/measurement-columns.ts'
 import type { Database } from '../server/database.ts'
