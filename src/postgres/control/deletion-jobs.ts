@@ -4,9 +4,8 @@
 import { listDueDeletions } from '../../control/sensor-deletions.ts'
 import type { SensorDeletionJobs } from '../../ports/store-upkeep.ts'
 import { shardOf } from '../../domain/shard.ts'
-import { unlessAway } from '../server/database.ts'
+import { runFlow, unlessAway } from '../server/database.ts'
 import type { Database } from '../server/database.ts'
-import { runFlow } from '../run-flow.ts'
 
 const IS_FORWARDED = `
   NOT EXISTS (

@@ -5,9 +5,9 @@ import { serialNumberKey } from '../../domain/sensor.ts'
 import type { Sensor, SensorChange } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import { shardOf } from '../../domain/shard.ts'
+import { runFlow } from '../server/database.ts'
 import type { Sql } from '../server/database.ts'
 import { journalInfo, lockControlStream } from './control-stream.ts'
-import { runFlow } from '../run-flow.ts'
 import { SENSOR_READS } from './sensor-rows.ts'
 
 const LOCK_USER = `

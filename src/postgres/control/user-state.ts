@@ -4,8 +4,8 @@ import { change } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
 import { lockUser, mayLeave } from '../../control/users.ts'
 import { shardOf } from '../../domain/shard.ts'
+import { runFlow } from '../server/database.ts'
 import type { Sql } from '../server/database.ts'
-import { runFlow } from '../run-flow.ts'
 
 const INSERT_USER_STATE = 'INSERT INTO user_state (shard, user_id) VALUES ($1, $2)'
 // Waits for a group that is registering sensors; after that, no group writes to the user's sensors.

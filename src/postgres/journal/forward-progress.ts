@@ -18,7 +18,7 @@ import type {
 } from '../../ports/journal-queue.ts'
 import type { Clock, Log, Metrics } from '../../ports/system.ts'
 import { pendingOf } from '../data-version.ts'
-import { runFlow } from '../run-flow.ts'
+import { runFlow } from '../server/database.ts'
 import type { Database } from '../server/database.ts'
 import { readBatch } from './journal-rows.ts'
 import * as sql from './journal-statements.ts'

@@ -4,8 +4,8 @@
 
 import { withoutDeleted } from '../../control/sensor-deletions.ts'
 import type { JournalBatch, JournalReplay } from '../../ports/journal-queue.ts'
+import { runFlow } from '../server/database.ts'
 import type { Database } from '../server/database.ts'
-import { runFlow } from '../run-flow.ts'
 import type { ForwardLeases } from './forward-leases.ts'
 import { readBatch } from './journal-rows.ts'
 import type { LeasedBatch } from './journal-rows.ts'

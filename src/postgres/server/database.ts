@@ -1,8 +1,9 @@
-// The database for everything but lanes, which have connections of their own: statements and short
-// transactions over a pool of connections.
+// The database for everything but lanes, which have connections of their own: statements, flows of
+// them (control/flow.ts) and short transactions over a pool of connections.
 
 import pg from 'pg'
-import type { Outcome } from '../../control/flow.ts'
+import { NO_OUTCOME } from '../../control/flow.ts'
+import type { Flow, Outcome } from '../../control/flow.ts'
 import { postponedError, ServiceError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import {
@@ -22,6 +23,16 @@ export interface Sql {
   rows<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>
   /** @returns how many rows a statement has inserted, changed or deleted */
   change(text: string, values?: readonly unknown[]): Promise<number>
+}
+
+/** Runs a flow statement by statement. */
+export async function runFlow<Result>(sql: Sql, flow: Flow<Result>): Promise<Result> {
+  let step = flow.next(NO_OUTCOME)
+  while (step.done !== true) {
+    const { text, values } = step.value
+    step = flow.next(await sql.run(text, values))
+  }
+  return step.value
 }
 
 /** Time limit of a read. */

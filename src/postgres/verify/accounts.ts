@@ -3,8 +3,8 @@
 import { callsOf } from '../../control/flow.ts'
 import { sensorAccounts } from '../../control/sensor-accounts.ts'
 import { decodeEntries } from '../../domain/measurement-columns.ts'
+import { runFlow } from '../server/database.ts'
 import type { Database } from '../server/database.ts'
-import { runFlow } from '../run-flow.ts'
 
 const { read, ...OF_ONE_STATEMENT } = sensorAccounts({
   latest: 'sensor_state',
