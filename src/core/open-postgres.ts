@@ -84,7 +84,7 @@ export async function openDatabase(
   const storeName = await adoptStore(writer, config, log)
   const damaged = new DamageList()
   const lanes = { databaseUrl, durability, owner, seen, greet: greetings.lane, lanes: LANES }
-  const deciding = { ...lanes, clock, rules: config }
+  const deciding = { ...lanes, rules: config }
   const committer = new PostgresSubmissionCommitter(deciding, onJournalled)
   closers.push(() => unlessAway(() => leaveStreams(database, owner), undefined))
   closers.push(() => committer.close())

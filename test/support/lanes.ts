@@ -25,7 +25,7 @@ export function newLane(
   const { owner, seen } = witness
   const greet = async (client: pg.ClientBase) => void (await noticeTakeover(client, witness))
   const connecting = { databaseUrl, owner, lanes: 1, durability, greet, seen }
-  const settings = { ...connecting, clock, rules: PERMISSIVE }
+  const settings = { ...connecting, rules: PERMISSIVE }
   return new PostgresSubmissionCommitter(settings, () => undefined)
 }
 

@@ -58,7 +58,7 @@ export function openProcess(
   const witness = newWitness({ owner })
   const greet = async (client: ClientBase) => void (await noticeTakeover(client, witness))
   const committer = new PostgresSubmissionCommitter(
-    { databaseUrl, owner, lanes: 2, durability: 'local', greet, clock, rules, seen: witness.seen },
+    { databaseUrl, owner, lanes: 2, durability: 'local', greet, rules, seen: witness.seen },
     onJournalled,
   )
   const writer = createControlWriter({ database, clock }, rules, onJournalled)

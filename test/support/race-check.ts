@@ -6,7 +6,7 @@ import pg from 'pg'
 import { serialNumberKey } from '../../src/domain/sensor.ts'
 import { DAY_MS } from '../../src/domain/time.ts'
 import { ColumnsGatherer, decodeEntries } from '../../src/domain/measurement-columns.ts'
-import { eventKeyOf, keyOfBits } from '../../src/postgres/stream/event-key.ts'
+import { eventKeyOf, keyOfBits } from '../../src/postgres/stream/group.ts'
 import { raceEvent } from './race-events.ts'
 import type { RaceAnswer } from './race-events.ts'
 

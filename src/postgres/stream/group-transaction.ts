@@ -6,19 +6,17 @@
 import { randomUUID } from 'node:crypto'
 import { judgeTime } from '../../domain/acceptance.ts'
 import type { AcceptanceRules } from '../../domain/acceptance.ts'
-import type { Clock } from '../../ports/system.ts'
-import type { Durability } from '../server/durability.ts'
 import type { SeenStreams } from '../server/seen-streams.ts'
-import { CommitCheck, CommitUnknown } from './commit-check.ts'
 import type { Group } from './group.ts'
 import { GroupDecider } from './group-decider.ts'
 import type { Decided, NewEvent } from './group-decider.ts'
 import { GroupView } from './group-view.ts'
+import type { SensorCache } from './group-view.ts'
 import * as writes from './group-writes.ts'
 import type { LedgerRow } from './group-writes.ts'
 import * as sql from './lane-statements.ts'
-import type { SensorCache } from './sensor-cache.ts'
-import type { Session } from './session.ts'
+import { CommitCheck, CommitUnknown } from './session.ts'
+import type { Session, SessionSettings } from './session.ts'
 
 /** A stream that a lane holds; every new owner raises the fence. */
 export interface HeldStream {
@@ -48,10 +46,8 @@ export class OutcomeUnknown extends Error {
   }
 }
 
-export interface TransactionSettings {
+export interface TransactionSettings extends Pick<SessionSettings, 'durability'> {
   readonly rules: AcceptanceRules
-  readonly durability: Durability
-  readonly clock: Clock
   readonly sensors: SensorCache
   readonly seen: SeenStreams
 }

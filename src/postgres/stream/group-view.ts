@@ -5,13 +5,36 @@ import { decodeSpans, isCovered } from '../../domain/time-spans.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
 import { shardOf } from '../../domain/shard.ts'
 import { int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
-import { keyOfBits } from './event-key.ts'
-import { sensorKeyOf } from './group.ts'
+import { keyOfBits, sensorKeyOf } from './group.ts'
 import type { GroupedSubmission, NamedSensor } from './group.ts'
 import type { GroupKnowledge, KnownEvent, KnownSensor } from './group-decider.ts'
 import * as sql from './lane-statements.ts'
-import type { SensorCache } from './sensor-cache.ts'
 import type { Session } from './session.ts'
+
+/** Up to so many are remembered, about 200 bytes each. */
+const SENSORS_MAX = 100_000
+
+/**
+ * Sensors that lanes have seen, so that most groups need not look them up. A deleted sensor is
+ * noticed when its state is to be locked: that row is gone.
+ */
+export class SensorCache {
+  readonly #sensors = new Map<string, KnownSensor>()
+
+  /** @param key see NamedSensor */
+  find(key: string): KnownSensor | undefined {
+    return this.#sensors.get(key)
+  }
+
+  add(key: string, sensor: KnownSensor): void {
+    if (this.#sensors.size >= SENSORS_MAX) this.#sensors.clear()
+    this.#sensors.set(key, sensor)
+  }
+
+  forget(key: string): void {
+    this.#sensors.delete(key)
+  }
+}
 
 /** A sensor under the lock of the transaction. */
 export interface SensorState {

@@ -1,11 +1,11 @@
 // A group of submissions: what a lane commits in one transaction.
 
+import { EVENT_BITS_WORDS, writeEventBits } from '../../domain/event-bits.ts'
 import { groupMeasurementsMax, submissionsInFlightMax } from '../../domain/limits.ts'
 import type { Submission, SubmittedMeasurement } from '../../domain/measurement.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { SubmissionGroup } from '../../ports/submissions.ts'
 import { shardOf } from '../../domain/shard.ts'
-import { eventKeyOf } from './event-key.ts'
 
 /** A sensor as a submission spells its serial number. */
 export interface NamedSensor {
@@ -25,8 +25,25 @@ export function sensorKeyOf({
   return `${userId}:${name}`
 }
 
+const words = new Uint32Array(EVENT_BITS_WORDS)
+const bytes = Buffer.from(words.buffer)
+
+/**
+ * The key of an event in memory: 16 characters for the 16 bytes of its id's bits, then its user.
+ * Such keys sort like the ledger's primary key.
+ */
+export function eventKeyOf(eventId: string, userId: number): string {
+  writeEventBits(eventId, words, 0)
+  return keyOfBits(bytes, userId)
+}
+
+/** @param bits as stored in the ledger */
+export function keyOfBits(bits: Buffer, userId: number): string {
+  return bits.toString('latin1') + String(userId)
+}
+
 export interface GroupElement {
-  /** See event-key.ts; `undefined`: it has no event id. */
+  /** See `eventKeyOf`; `undefined`: it has no event id. */
   readonly eventKey: string | undefined
   readonly sensor: NamedSensor
   readonly tempCelsius: number

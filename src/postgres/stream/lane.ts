@@ -15,17 +15,16 @@
 // After a crash: what was answered is in the journal; what was not is there whole or not at all.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import type pg from 'pg'
 import { postponedError, ServiceError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import { codeOf, DISK_FULL, isOutOfReach, isRace } from '../server/failures.ts'
-import { CommitCheck } from './commit-check.ts'
 import type { Group } from './group.ts'
 import type { Decided } from './group-decider.ts'
 import { Fenced, GroupTransaction, OutcomeUnknown } from './group-transaction.ts'
 import type { Attempt, HeldStream, TransactionSettings } from './group-transaction.ts'
 import * as sql from './lane-statements.ts'
-import { ConnectionLost, Session } from './session.ts'
+import { CommitCheck, ConnectionLost, Session } from './session.ts'
+import type { SessionSettings } from './session.ts'
 
 /**
  * How long a lane works at a group. After that its sender has gone, and the row of the journal that
@@ -36,12 +35,9 @@ const PATIENCE_MS = 10 * SECOND_MS
 /** Between attempts to reach the database. */
 const RECONNECT_MS = 100
 
-export interface LaneSettings extends TransactionSettings {
-  readonly databaseUrl: string
+export interface LaneSettings extends TransactionSettings, SessionSettings {
   /** Names this process to people who look at the database. */
   readonly owner: string
-  /** Runs on every new connection before its use. */
-  readonly greet: (client: pg.ClientBase) => Promise<void>
 }
 
 export class Lane {
@@ -132,11 +128,11 @@ export class Lane {
 
   /** Takes a stream that nobody holds, or makes one. */
   async #takeStream(session: Session): Promise<HeldStream> {
-    type Taken = HeldStream & pg.QueryResultRow
     const { owner } = this.#settings
     for (;;) {
-      const free = await session.send<Taken>(sql.TAKE_FREE_STREAM, [owner, this.#lastStream])
-      const held = free.rows[0] ?? (await session.send<Taken>(sql.MAKE_STREAM, [owner])).rows[0]
+      const free = await session.send<HeldStream>(sql.TAKE_FREE_STREAM, [owner, this.#lastStream])
+      const held =
+        free.rows[0] ?? (await session.send<HeldStream>(sql.MAKE_STREAM, [owner])).rows[0]
       if (held === undefined) continue
       this.#lastStream = held.stream
       return held
@@ -154,10 +150,7 @@ export class Lane {
     const session = await this.#connect()
     const check = new CommitCheck(session, this.#settings.durability)
     const begun = check.begin()
-    const taking = session.send<HeldStream & pg.QueryResultRow>(sql.TAKE_STREAM, [
-      this.#settings.owner,
-      stream,
-    ])
+    const taking = session.send<HeldStream>(sql.TAKE_STREAM, [this.#settings.owner, stream])
     await Promise.all([begun, taking])
     await check.commit([])
     this.#held = (await taking).rows[0]

@@ -1,14 +1,29 @@
-// The connection of a lane. Statements are pipelined: sent without waiting for earlier answers.
+// The connection of a lane, and transactions on it that are durable once they are committed.
+// Statements are pipelined: sent without waiting for earlier answers.
 
 import type pg from 'pg'
+import { postponedError } from '../../domain/errors.ts'
 import { connectAlone, prepared } from '../server/connection.ts'
 import type { Opening } from '../server/connection.ts'
+import { durabilityFault, isSameDurability, READ_DURABILITY } from '../server/durability.ts'
+import type { Durability, DurabilityRow } from '../server/durability.ts'
 import { isOfStatement } from '../server/failures.ts'
 
 /** The connection is lost, or the server ended it: unanswered statements may have had effect. */
 export class ConnectionLost extends Error {}
 
-type Answer<Row extends pg.QueryResultRow> = Promise<pg.QueryResult<Row>>
+/** The COMMIT was sent, and may or may not have made everything durable. */
+export class CommitUnknown extends Error {}
+
+export interface SessionSettings {
+  readonly databaseUrl: string
+  readonly durability: Durability
+  /** Runs on every new connection before its use. */
+  readonly greet: (client: pg.ClientBase) => Promise<void>
+}
+
+type Answer<Row> = Promise<pg.QueryResult<Row & pg.QueryResultRow>>
+type Outcome<Value> = PromiseSettledResult<Value>
 
 export class Session {
   readonly #client: pg.Client
@@ -34,11 +49,13 @@ export class Session {
    *
    * @throws pg.DatabaseError of the statement @throws ConnectionLost
    */
-  send<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Answer<Row> {
-    const answer = this.#client.query<Row>(prepared(text, values)).catch((cause: unknown) => {
-      if (isOfStatement(cause)) throw cause
-      throw new ConnectionLost('the connection to the database is lost', { cause })
-    })
+  send<Row>(text: string, values: unknown[] = []): Answer<Row> {
+    const answer = this.#client
+      .query<Row & pg.QueryResultRow>(prepared(text, values))
+      .catch((cause: unknown) => {
+        if (isOfStatement(cause)) throw cause
+        throw new ConnectionLost('the connection to the database is lost', { cause })
+      })
     // If several fail, the caller awaits only the first; the others must not end the process.
     answer.catch(ignore)
     return answer
@@ -52,6 +69,81 @@ export class Session {
   async close(): Promise<void> {
     await this.#client.end()
   }
+}
+
+/**
+ * Begins and ends a transaction whose commit must be durable. The settings that durability rests on
+ * are read in the first statement and again behind the COMMIT. Nothing is acknowledged unless both
+ * reads find safe settings, the two are equal, and the server issued no warning.
+ */
+export class CommitCheck {
+  readonly #session: Session
+  readonly #durability: Durability
+  #warnings = 0
+  #before: DurabilityRow | undefined
+
+  constructor(session: Session, durability: Durability) {
+    this.#session = session
+    this.#durability = durability
+  }
+
+  /** @throws ServiceError `overloaded`: with these settings nothing can be acknowledged */
+  async begin(): Promise<void> {
+    const begun = this.#session.send('BEGIN')
+    const [, { rows }] = await Promise.all([begun, this.#readDurability()])
+    this.#warnings = this.#session.warnings
+    this.#before = rows[0]
+    if (this.#before === undefined) throw new Error('BUG: the settings have no row')
+    const fault = durabilityFault(this.#before, this.#durability)
+    if (fault === undefined) return
+    const detail = 'The database cannot keep measurements safely now.'
+    throw postponedError('overloaded', { detail, hint: fault })
+  }
+
+  /**
+   * Sends COMMIT behind the statements already sent, and waits for all of them.
+   *
+   * @throws pg.DatabaseError: nothing is stored @throws CommitUnknown
+   */
+  async commit(sent: readonly Promise<unknown>[]): Promise<void> {
+    const committing = this.#session.send('COMMIT')
+    const reading = this.#readDurability()
+    // All at once: an unhandled rejection would end the process.
+    const [outcomes, [committed, after]] = await Promise.all([
+      Promise.allSettled(sent),
+      Promise.allSettled([committing, reading]),
+    ])
+    refuseRolledBack(committed, outcomes)
+    const isWarned = this.#session.warnings !== this.#warnings
+    const read = after.status === 'fulfilled' ? after.value.rows[0] : undefined
+    const isSame =
+      read !== undefined && this.#before !== undefined && isSameDurability(this.#before, read)
+    if (committed.status === 'fulfilled' && isSame && !isWarned) return
+    const cause: unknown = committed.status === 'rejected' ? committed.reason : undefined
+    throw new CommitUnknown('the outcome of a commit is not known', { cause })
+  }
+
+  #readDurability(): Answer<DurabilityRow> {
+    return this.#session.send<DurabilityRow>(READ_DURABILITY)
+  }
+}
+
+/**
+ * @throws the error of the COMMIT, or of the statement for which the server rolled back: nothing is
+ *   stored
+ */
+function refuseRolledBack(
+  committed: Outcome<pg.QueryResult>,
+  sent: readonly Outcome<unknown>[],
+): void {
+  if (committed.status === 'rejected') {
+    const reason: unknown = committed.reason
+    if (reason instanceof ConnectionLost) return
+    throw reason
+  }
+  if (committed.value.command === 'COMMIT') return
+  const failed = sent.find(({ status }) => status === 'rejected')
+  throw failed?.status === 'rejected' ? failed.reason : new Error('BUG: COMMIT was rolled back')
 }
 
 function ignore(): void {}

@@ -9,9 +9,9 @@ import { ServiceError } from '../../domain/errors.ts'
 import { Group, halvesOf } from './group.ts'
 import type { Decided } from './group-decider.ts'
 import { GroupReceipt } from './group-receipt.ts'
+import { SensorCache } from './group-view.ts'
 import { Lane } from './lane.ts'
 import type { LaneSettings } from './lane.ts'
-import { SensorCache } from './sensor-cache.ts'
 
 export class PostgresSubmissionCommitter implements SubmissionCommitter {
   readonly #lanes: readonly Lane[]

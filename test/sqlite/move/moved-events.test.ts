@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { eventKeyOf } from '../../../src/postgres/stream/event-key.ts'
+import { eventKeyOf } from '../../../src/postgres/stream/group.ts'
 import { MovedEvents } from '../../../src/sqlite/move/moved-events.ts'
 import { MovedSensors } from '../../../src/sqlite/move/moved-sensors.ts'
 import { sealJournal } from '../../../src/sqlite/move/seal-journal.ts'
