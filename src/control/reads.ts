@@ -3,10 +3,16 @@
 import { listAcceptedDays, countMeasurements } from './accepted-days.ts'
 import { row } from './flow.ts'
 import type { Flow } from './flow.ts'
-import { countRefused, listDueRefused, listRefused } from './refused.ts'
+import {
+  countRefused,
+  countSkipped,
+  hasStoredLines,
+  listDueRefused,
+  listRefused,
+  listSkipped,
+} from './refused.ts'
 import { countSetAside, hasSetAside, listSetAside } from './set-aside.ts'
 import { findSignInLink } from './sign-in.ts'
-import { countSkipped, hasStoredLines, listSkipped } from './skipped.ts'
 import { listSessions, listTokens } from './tokens.ts'
 import { findUser, hasUsers, listIdentities, listUsers } from './users.ts'
 import type { DataIdentity } from '../ports/control-reader.ts'

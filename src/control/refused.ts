@@ -1,8 +1,10 @@
-// Refused entries, as rows. Each user's bytes are stored as well, so that checking a limit needs no
-// scan; that row also locks a user's entries. Locks are always taken in the same order: users,
-// totals by user, entries.
+// What can never be stored as it is, as rows: refused entries, and series of line protocol without
+// a temperature. Each user's bytes are stored as well, so that checking a limit needs no scan; that
+// row also locks a user's entries. Locks are always taken in the same order: users, totals by user,
+// entries.
 
-import { refusedBytesMax, refusedUserBytesMax } from '../domain/limits.ts'
+import { hash } from 'node:crypto'
+import { refusedBytesMax, refusedUserBytesMax, skippedSeriesMax } from '../domain/limits.ts'
 import { refusedEntryBytes, refusedKey, refusedShare } from '../domain/refused.ts'
 import type {
   Refused,
@@ -10,8 +12,10 @@ import type {
   RefusedEntry,
   RefusedListing,
   RefusedRetry,
+  SkippedEntry,
+  SkippedSeries,
 } from '../ports/refused.ts'
-import { change, row, rows } from './flow.ts'
+import { allBehind, change, counted, row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
 
 // Inserts nothing for a user deleted meanwhile. Deleting a user locks the user first.
@@ -63,12 +67,34 @@ const DROP_AND_TELL = `${DROP} RETURNING user_id AS "userId", -bytes AS bytes`
 const DROP_ALL = 'DELETE FROM refused WHERE user_id = $1'
 const EMPTY_TOTAL = 'UPDATE refused_totals SET bytes = 0 WHERE user_id = $1'
 
+const KEEP_USER = 'SELECT 1 FROM users WHERE id = $1 FOR KEY SHARE'
+const NOTE_SKIPPED = `
+  INSERT INTO skipped_series (user_id, series_hash, line, count, last_at_ms)
+  VALUES ($1, $2, $3, $4, $5)
+  ON CONFLICT (user_id, series_hash) DO UPDATE SET line = excluded.line,
+    count = skipped_series.count + excluded.count, last_at_ms = excluded.last_at_ms`
+const DROP_LONGEST_UNSEEN = `
+  DELETE FROM skipped_series WHERE user_id = $1 AND series_hash IN (
+    SELECT series_hash FROM skipped_series WHERE user_id = $1
+    ORDER BY last_at_ms DESC, series_hash ${allBehind(skippedSeriesMax)})`
+const SKIPPED = `
+  SELECT s.user_id AS "userId", u.email AS "userEmail", s.line, s.count,
+    s.last_at_ms AS "lastAtMs"
+  FROM skipped_series s JOIN users u ON u.id = s.user_id`
+const SKIPPED_ORDER = 'ORDER BY s.user_id, s.last_at_ms DESC, s.series_hash LIMIT $1'
+const COUNT_SKIPPED = 'SELECT count(*) AS count FROM skipped_series'
+const HAS_STORED_LINES = 'SELECT 1 FROM access_tokens WHERE id = $1 AND has_stored_lines'
+const NOTE_STORED_LINES = `
+  UPDATE access_tokens SET has_stored_lines = true WHERE id = $1 AND NOT has_stored_lines`
+
 const DROPPED_AT_ONCE = 1_000
 
 type RefusedRow = Omit<RefusedEntry, 'content' | 'fields'> & {
   readonly content: Buffer
   readonly fields: string | null
 }
+
+type SkippedRow = Omit<SkippedEntry, 'line'> & { readonly line: Buffer }
 
 /** A user's total, or its change. */
 interface Total {
@@ -198,6 +224,45 @@ function* dropAll(): Flow<number> {
     yield* change(EMPTY_TOTAL, userId)
   }
   return dropped
+}
+
+export function* noteSkipped(skipped: readonly SkippedSeries[]): Flow<void> {
+  const seen = skipped.map((one) => ({ ...one, key: hash('sha256', one.series, 'buffer') }))
+  // Always locked in the same order, so that no two transactions deadlock.
+  seen.sort((one, other) => one.userId - other.userId || one.key.compare(other.key))
+  for (const [userId, ofUser] of Map.groupBy(seen, (one) => one.userId)) {
+    // The user may have been deleted.
+    if ((yield* row(KEEP_USER, userId)) === undefined) continue
+    for (const { key, line, count, lastAtMs } of ofUser) {
+      yield* change(NOTE_SKIPPED, userId, key, Buffer.from(line), count, lastAtMs)
+    }
+    yield* change(DROP_LONGEST_UNSEEN, userId)
+  }
+}
+
+/** @param userId `undefined`: of all users */
+export function* listSkipped(limit: number, userId?: number): Flow<readonly SkippedEntry[]> {
+  const found =
+    userId === undefined
+      ? yield* rows<SkippedRow>(`${SKIPPED} ${SKIPPED_ORDER}`, limit)
+      : yield* rows<SkippedRow>(`${SKIPPED} WHERE s.user_id = $2 ${SKIPPED_ORDER}`, limit, userId)
+  return found.map((one) => ({ ...one, line: one.line.toString('utf8') }))
+}
+
+/** @param userId `undefined`: of all users */
+export function* countSkipped(userId?: number): Flow<number> {
+  return userId === undefined
+    ? yield* counted(COUNT_SKIPPED)
+    : yield* counted(`${COUNT_SKIPPED} WHERE user_id = $1`, userId)
+}
+
+/** Whether the token has ever stored a temperature by line protocol. */
+export function* hasStoredLines(tokenId: number): Flow<boolean> {
+  return (yield* row(HAS_STORED_LINES, tokenId)) !== undefined
+}
+
+export function* noteStoredLines(tokenId: number): Flow<void> {
+  yield* change(NOTE_STORED_LINES, tokenId)
 }
 
 function* ownersOf(entries: readonly { readonly id: number }[]): Flow<readonly number[]> {

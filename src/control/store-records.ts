@@ -3,6 +3,7 @@
 
 import type { SensorInfo } from '../ports/measurement-store.ts'
 import type { SensorDeletion, StoreSwitch } from '../ports/store-upkeep.ts'
+import type { Clock } from '../ports/system.ts'
 import { change, row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
 
@@ -19,6 +20,14 @@ const OWNER_OF_DELETED = `
 interface NewSensor extends Pick<SensorInfo, 'userId' | 'serialNumber' | 'alias'> {
   readonly id: number
   readonly createdAtMs: number
+}
+
+/** Where an engine's rows differ. */
+export interface StoreRows {
+  /** Inserts a store's name `$1`, unless another store has data. */
+  readonly adoptStore: string
+  /** Deletes a sensor from the store without waiting for the journal. */
+  readonly orderDeletion: (deletion: Omit<SensorDeletion, 'passes'>, nowMs: number) => Flow<unknown>
 }
 
 function* readStoreName(): Flow<string | undefined> {
@@ -50,18 +59,17 @@ export function decodeInfos(infos: string | null): readonly SensorInfo[] {
   return infos === null ? [] : (JSON.parse(infos) as SensorInfo[])
 }
 
-/** @param adopt inserts the name `$1`, unless another store has data */
-export function* adoptStore(name: string, adopt: string): Flow<string> {
-  yield* change(adopt, name)
-  return (yield* readStoreName()) ?? name
-}
-
-/** @param order deletes a sensor from the store without waiting for the journal */
-export function* switchStore(
-  { from, to, leftovers }: StoreSwitch,
-  order: (deletion: Omit<SensorDeletion, 'passes'>) => Flow<unknown>,
-): Flow<boolean> {
-  if ((yield* change(SWITCH, to, from)) === 0) return false
-  for (const deletion of leftovers) yield* order(deletion)
-  return true
+/** Changes of which store is in use, as calls of `StoreUpkeep`. */
+export function storeWrites(clock: Clock, { adoptStore, orderDeletion }: StoreRows) {
+  return {
+    *adoptStore(name: string): Flow<string> {
+      yield* change(adoptStore, name)
+      return (yield* readStoreName()) ?? name
+    },
+    *switchStore({ from, to, leftovers }: StoreSwitch): Flow<boolean> {
+      if ((yield* change(SWITCH, to, from)) === 0) return false
+      for (const deletion of leftovers) yield* orderDeletion(deletion, clock.nowMs())
+      return true
+    },
+  }
 }

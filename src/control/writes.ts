@@ -2,25 +2,26 @@
 // which store is in use.
 
 import type { NewAccessToken, SignInOrder, LinkRedemption } from '../ports/control-writer.ts'
-import type { SensorDeletion, StoreSwitch } from '../ports/store-upkeep.ts'
 import type { Clock } from '../ports/system.ts'
-import type { Flow } from './flow.ts'
-import { dropRefused, keepRefused, makeRoomForRefused, noteRefusedRetries } from './refused.ts'
+import {
+  dropRefused,
+  keepRefused,
+  makeRoomForRefused,
+  noteRefusedRetries,
+  noteSkipped,
+  noteStoredLines,
+} from './refused.ts'
 import { createOwnToken, rotateOwnToken } from './own-tokens.ts'
 import { createSignInLink, redeemSignInLink, signIn } from './sign-in.ts'
-import { noteSkipped, noteStoredLines } from './skipped.ts'
-import { adoptStore, switchStore } from './store-records.ts'
+import { storeWrites } from './store-records.ts'
+import type { StoreRows } from './store-records.ts'
 import { createToken, revokeToken, rotateToken } from './tokens.ts'
 import { createUser, renameUser, unlinkIdentity } from './users.ts'
 import type { AddState } from './users.ts'
 
 /** Where an engine's rows differ. */
-export interface EngineRows {
+export interface EngineRows extends StoreRows {
   readonly addUserState: AddState
-  /** Inserts a store's name `$1`, unless another store has data. */
-  readonly adoptStore: string
-  /** Deletes a sensor from the store without waiting for the journal. */
-  readonly orderDeletion: (deletion: Omit<SensorDeletion, 'passes'>, nowMs: number) => Flow<unknown>
 }
 
 /** Calls of `WriterCalls`, one transaction each. */
@@ -45,8 +46,6 @@ export function controlWrites(clock: Clock, { addUserState, ...store }: EngineRo
     noteRefusedRetries,
     dropRefused,
     makeRoomForRefused,
-    adoptStore: (name: string) => adoptStore(name, store.adoptStore),
-    switchStore: (order: StoreSwitch) =>
-      switchStore(order, (deletion) => store.orderDeletion(deletion, clock.nowMs())),
+    ...storeWrites(clock, store),
   }
 }

@@ -15,8 +15,27 @@ import type { Clock } from '../ports/system.ts'
 import { CursorSeal } from './cursor-seal.ts'
 import { changedFromMs, withRevision } from './history-revisions.ts'
 import type { HistoryRevision } from './history-revisions.ts'
-import type { LiveEvent, SensorNewsEvent } from './live-event.ts'
 import type { SensorState } from './sensors.ts'
+
+/** What a client is told about its user's sensors. */
+export type SensorNewsEvent =
+  | {
+      readonly kind: 'sensor' | 'sensor_silent'
+      readonly state: SensorState
+      /** The oldest measurement that is new to the client, at most an hour early; `null`: none. */
+      readonly historyFromMs: number | null
+    }
+  | { readonly kind: 'sensor_deleted'; readonly sensorId: number }
+
+/** The client missed too much: it has to load its sensors again. */
+interface Reset {
+  readonly kind: 'reset'
+}
+
+export type LiveEvent = (SensorNewsEvent | Reset) & {
+  /** With this id, a client resumes after the event. */
+  readonly id: string
+}
 
 export type SensorEvent = {
   /** Greater than those of all earlier events; 0: unchanged since the watch began. */

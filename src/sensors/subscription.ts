@@ -4,9 +4,8 @@
 // any process.
 
 import type { Clock } from '../ports/system.ts'
-import type { LiveEvent } from './live-event.ts'
 import { withIds } from './sensor-watch.ts'
-import type { SensorWatch, SubscriptionPlace } from './sensor-watch.ts'
+import type { LiveEvent, SensorWatch, SubscriptionPlace } from './sensor-watch.ts'
 
 /** Events for a client in one piece; the next follow when it has read them. */
 const EVENTS_AT_ONCE_MAX = 100

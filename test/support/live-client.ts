@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { isOnline } from '../../src/domain/sensor.ts'
 import type { Sensor } from '../../src/domain/sensor.ts'
 import type { Clock } from '../../src/ports/system.ts'
-import type { LiveEvent } from '../../src/sensors/live-event.ts'
+import type { LiveEvent } from '../../src/sensors/sensor-watch.ts'
 import { Subscription } from '../../src/sensors/subscription.ts'
 import type { SensorWatch } from '../../src/sensors/sensor-watch.ts'
 
