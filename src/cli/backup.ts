@@ -3,12 +3,11 @@
 import type { Command } from 'commander'
 import type { BackupManifest } from '../data-dir/read-backup.ts'
 import { grouped } from '../domain/grouped.ts'
-import { formatSecond } from '../domain/time.ts'
 import { failed, usage } from '../operations/operations.ts'
 import { noteBackup } from '../system/last-backup.ts'
 import { countReader, example } from './arguments.ts'
 import { ByteProgress } from './terminal/byte-progress.ts'
-import { counted, printJson, printNote, printText } from './terminal/print.ts'
+import { counted, printJson, printNote, printText, readableTime } from './terminal/print.ts'
 import { readSettings, readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
 
 const STDOUT = '-'
@@ -134,7 +133,7 @@ async function restore(file: string, { revokeTokens, json }: RestoreOptions): Pr
     const order = { isRevoking: revokeTokens === true, progress }
     const { manifest, liveTokens } = await restoreBackup(config, file, order)
     progress.end()
-    const takenAt = formatSecond(Date.parse(manifest.taken_at))
+    const takenAt = readableTime(manifest.taken_at)
     if (json === true) printJson(manifest)
     else printText(`restored into ${config.dataDir}: ${described(manifest)}, taken at ${takenAt}`)
     if (liveTokens > 0) {

@@ -1,14 +1,12 @@
 // `thermolog doctor`: whether everything that the service needs is right, and what to do.
 
 import type { Command } from 'commander'
-import { examineSettings } from '../config.ts'
 import type { SettingsReport } from '../config.ts'
-import { readEnvironment, readServiceUnits, readSources } from '../config-environment.ts'
-import { ConfigError } from '../config-settings.ts'
+import { readServiceUnits } from '../config-environment.ts'
 import type { CheckResult } from '../doctor/check.ts'
 import { failed } from '../operations/operations.ts'
 import { example } from './arguments.ts'
-import { refuseWhereServiceHasAnother } from './read-settings.ts'
+import { reportOnSettings } from './read-settings.ts'
 import { asTypedHere, counted, printJson, printTable, printText } from './terminal/print.ts'
 import { versionText } from './version.ts'
 
@@ -30,7 +28,7 @@ export function addCommands(program: Command): void {
 }
 
 async function doctor({ json }: { readonly json?: boolean }): Promise<void> {
-  const report = readReport()
+  const report = reportOnSettings()
   const { bySeverity, checkSettings, examine } = await import('../doctor/doctor.ts')
   const ofSettings = checkSettings(report.problems, report.warnings)
   const { config } = report
@@ -40,18 +38,6 @@ async function doctor({ json }: { readonly json?: boolean }): Promise<void> {
   else show(report, results)
   const wrong = results.filter(({ state }) => state === 'wrong').length
   if (wrong > 0) throw failed(`${counted(wrong, 'thing')} ${wrong === 1 ? 'is' : 'are'} wrong`)
-}
-
-function readReport(): SettingsReport {
-  try {
-    const environment = readEnvironment()
-    const { DATA_DIR = '', DATABASE_URL = '', DATABASE_URL_FILE = '' } = environment
-    if (DATA_DIR + DATABASE_URL + DATABASE_URL_FILE === '') refuseWhereServiceHasAnother()
-    return examineSettings(environment, readSources())
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    return { config: undefined, problems: error.problems, warnings: [], understood: [] }
-  }
 }
 
 function show({ understood }: SettingsReport, results: readonly CheckResult[]): void {

@@ -1,19 +1,16 @@
 // Gives commands access to the operations: the running service carries them out or, if none runs,
 // this process, which then locks DATA_DIR as long as the command takes.
 
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import { DataDirInUse } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import type { Operations } from '../operations/operations.ts'
-import { failed, OperationError } from '../operations/operations.ts'
-import { operationsSocketPath, SOCKET_FILE } from '../socket/path.ts'
-import { connectOperations } from '../socket/client.ts'
+import { failed } from '../operations/operations.ts'
+import { connectServiceOf } from '../socket/client.ts'
 import type { OperationsClient } from '../socket/client.ts'
 import { systemClock } from '../system/clock.ts'
-import { readSettingsWithData } from './read-settings.ts'
+import { readSettingsOfFirst, readSettingsWithData } from './read-settings.ts'
 import { printNote } from './terminal/print.ts'
 
 /** How long a service may take to start before a command gives up on it. */
@@ -25,13 +22,13 @@ const NOT_ANSWERED =
 /**
  * Opens the operations for one task and closes them afterwards.
  *
- * @param read `readSettingsOfFirst` for commands that may start a new DATA_DIR
+ * @param mayStart whether the command may start a new DATA_DIR
  */
 export async function withOperations<T>(
   work: (operations: Operations) => Promise<T>,
-  read: () => Promise<Config> = readSettingsWithData,
+  { mayStart = false } = {},
 ): Promise<T> {
-  const config = await read()
+  const config = await (mayStart ? readSettingsOfFirst() : readSettingsWithData())
   const opened = await onceFree(async () => {
     return (await connectService(config)) ?? openHere(config)
   })
@@ -42,25 +39,12 @@ export async function withOperations<T>(
   }
 }
 
-/**
- * The service running on DATA_DIR.
- *
- * @returns `undefined` if none runs, or none that could create a socket, or with a database
- * @throws OperationError if there is a socket that cannot be opened
- */
+/** See `connectServiceOf`. @returns `undefined` also with a database */
 export async function connectService({
   dataDir,
   database,
 }: Config): Promise<OperationsClient | undefined> {
-  if (database !== undefined) return undefined
-  try {
-    return await connectOperations(operationsSocketPath(dataDir))
-  } catch (error) {
-    // The path may be too long from here although the service, started elsewhere, could use it.
-    const isTooLong = error instanceof OperationError && error.failure.kind === 'usage'
-    if (isTooLong && !existsSync(join(dataDir, SOCKET_FILE))) return undefined
-    throw error
-  }
+  return database === undefined ? connectServiceOf(dataDir) : undefined
 }
 
 /**

@@ -2,9 +2,10 @@
 // creating anything in it.
 
 import { resolve } from 'node:path'
-import { readEnvironment } from '../config-environment.ts'
-import { loadConfig } from '../config.ts'
-import type { Config } from '../config.ts'
+import { readEnvironment, readSources } from '../config-environment.ts'
+import { ConfigError } from '../config-settings.ts'
+import { examineSettings, loadConfig } from '../config.ts'
+import type { Config, SettingsReport } from '../config.ts'
 import { usage } from '../operations/operations.ts'
 import { say } from './say.ts'
 import { printNote } from './terminal/print.ts'
@@ -23,8 +24,21 @@ export async function readSettings(): Promise<Config> {
   return config
 }
 
+/** What is right and wrong with the settings; nothing is opened. */
+export function reportOnSettings(): SettingsReport {
+  try {
+    const environment = readEnvironment()
+    const { DATA_DIR = '', DATABASE_URL = '', DATABASE_URL_FILE = '' } = environment
+    if (DATA_DIR + DATABASE_URL + DATABASE_URL_FILE === '') refuseWhereServiceHasAnother()
+    return examineSettings(environment, readSources())
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return { config: undefined, problems: error.problems, warnings: [], understood: [] }
+  }
+}
+
 /** As root it would be that of the service; as anybody else, new data wherever one stands. */
-export function refuseWhereServiceHasAnother(): void {
+function refuseWhereServiceHasAnother(): void {
   const unit = ownServiceUnit()
   if (unit === undefined || !setsDataDir(unit)) return
   throw usage(

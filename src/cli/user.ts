@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import type { User } from '../domain/access.ts'
 import { formatInstant, formatSecond } from '../domain/time.ts'
-import type { DeletedUser, ListedUser, Operations } from '../operations/operations.ts'
+import type { DeletedUser, ListedUser } from '../operations/operations.ts'
 import { confirmDeletion } from './confirm.ts'
 import type { DeletionOptions } from './confirm.ts'
 import { durationReader, example } from './arguments.ts'
@@ -11,7 +11,6 @@ import { usage } from '../operations/operations.ts'
 import { withOperations } from './open-operations.ts'
 import { qrCode, reachOf } from './terminal/link.ts'
 import { counted, printJson, printNote, printTable, printText } from './terminal/print.ts'
-import { readSettingsOfFirst } from './read-settings.ts'
 
 interface CreateOptions {
   readonly email: string
@@ -88,8 +87,9 @@ export function addCommands(program: Command): void {
 }
 
 async function create({ json, ...order }: CreateOptions): Promise<void> {
-  const work = (operations: Operations) => operations.createUser(order)
-  const user = await withOperations(work, readSettingsOfFirst)
+  const user = await withOperations((operations) => operations.createUser(order), {
+    mayStart: true,
+  })
   if (json === true) printJson(presentUser(user))
   else printTable([presentUser(user)], '')
 }

@@ -1,15 +1,14 @@
 // `thermolog verify`: checks that everything acknowledged is stored, once and correctly.
 
 import type { Command } from 'commander'
-import type { Config } from '../config.ts'
 import type { Verdict } from '../data-dir/verdict.ts'
 import { describeFinding, formatDay } from '../domain/finding.ts'
 import { grouped } from '../domain/grouped.ts'
 import type { Finding } from '../domain/finding.ts'
-import { formatSecond } from '../domain/time.ts'
-import { OperationError } from '../operations/operations.ts'
+import { failed } from '../operations/operations.ts'
+import type { OperationError } from '../operations/operations.ts'
 import { example } from './arguments.ts'
-import { asTypedHere, counted, printJson, printText } from './terminal/print.ts'
+import { asTypedHere, counted, printJson, printText, readableTime } from './terminal/print.ts'
 import { StepProgress } from './terminal/step-progress.ts'
 import { readSettingsWithData } from './read-settings.ts'
 
@@ -36,7 +35,7 @@ async function verify({ archive, json }: VerifyOptions): Promise<void> {
   const progress = new StepProgress()
   try {
     const verdict = await (archive === undefined
-      ? verdictOn(await readSettingsWithData(), progress)
+      ? verdictOnData(progress)
       : verdictOnArchive(archive, progress))
     progress.end()
     if (json === true) printJson(jsonOf(verdict))
@@ -47,7 +46,8 @@ async function verify({ archive, json }: VerifyOptions): Promise<void> {
   }
 }
 
-async function verdictOn(config: Config, progress: StepProgress): Promise<Verdict> {
+async function verdictOnData(progress: StepProgress): Promise<Verdict> {
+  const config = await readSettingsWithData()
   const { database } = config
   if (database === undefined) {
     const { verifyData } = await import('../data-dir/verify.ts')
@@ -61,7 +61,7 @@ async function verdictOnArchive(file: string, progress: StepProgress): Promise<V
   const { verifyArchiveFile } = await import('../data-dir/verify-archive.ts')
   const verdict = await verifyArchiveFile(file, progress)
   const { store, files, taken_at: takenAt } = verdict.manifest
-  progress.note(`a backup taken at ${formatSecond(Date.parse(takenAt))}`)
+  progress.note(`a backup taken at ${readableTime(takenAt)}`)
   if (files['measurements.db'] === undefined) {
     progress.note(`not checked: the measurements, which are in ${JSON.stringify(store)}`)
   }
@@ -83,7 +83,7 @@ function isWrong({ findings, findingsTotal }: Verdict): OperationError {
   const more = findingsTotal - findings.length
   const unnamed = more === 0 ? '' : `, ${grouped(more)} not listed`
   const message = `${counted(findingsTotal, 'thing')} ${findingsTotal === 1 ? 'is' : 'are'} wrong`
-  return new OperationError({ kind: 'failed', message: `${message}${unnamed}` })
+  return failed(`${message}${unnamed}`)
 }
 
 function jsonOf(verdict: Verdict) {

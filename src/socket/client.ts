@@ -1,10 +1,13 @@
 // Has a running service carry out operations, over the socket in its DATA_DIR.
 
+import { existsSync } from 'node:fs'
 import { request } from 'node:http'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { SECOND_MS } from '../domain/time.ts'
 import { OperationError } from '../operations/operations.ts'
 import type { Failure, Operations } from '../operations/operations.ts'
+import { operationsSocketPath, SOCKET_FILE } from './path.ts'
 
 /** As long as commands wait for a service that is just starting. */
 const ANSWER_MS_MAX = 10 * SECOND_MS
@@ -14,6 +17,23 @@ const NOBODY = /^(ENOENT|ECONNREFUSED|ECONNRESET)$/
 export interface OperationsClient {
   readonly operations: Operations
   close(): Promise<void>
+}
+
+/**
+ * The service running on DATA_DIR.
+ *
+ * @returns `undefined` if none runs, or none that could create a socket
+ * @throws OperationError if there is a socket that cannot be opened
+ */
+export async function connectServiceOf(dataDir: string): Promise<OperationsClient | undefined> {
+  try {
+    return await connectOperations(operationsSocketPath(dataDir))
+  } catch (error) {
+    // The path may be too long from here although the service, started elsewhere, could use it.
+    const isTooLong = error instanceof OperationError && error.failure.kind === 'usage'
+    if (isTooLong && !existsSync(join(dataDir, SOCKET_FILE))) return undefined
+    throw error
+  }
 }
 
 /**

@@ -3,6 +3,7 @@
 
 import { escaped } from '../../domain/escaped.ts'
 import { grouped } from '../../domain/grouped.ts'
+import { formatSecond } from '../../domain/time.ts'
 import { OWN_COMMAND } from '../../system/own-command.ts'
 
 /** What callers send may be megabytes; rows beside it are not made as long. */
@@ -62,4 +63,9 @@ export function printTable(
 /** `1 sensor`, `13 sensors`, `113,924 measurements`. */
 export function counted(count: number, noun: string): string {
   return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** A time from a document of ours, as people read it. */
+export function readableTime(instant: string): string {
+  return formatSecond(Date.parse(instant))
 }
