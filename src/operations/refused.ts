@@ -3,8 +3,6 @@
 // measurements without one get it from the entry, whose id is never reused, from when it arrived,
 // because another arrival is another measurement, and from their field.
 
-import type { RequestFault } from '../domain/errors.ts'
-import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import { MINUTE_MS } from '../domain/time.ts'
 import { submitLines } from '../ingest/submit-lines.ts'
 import type { Submissions } from '../ingest/submissions.ts'
@@ -175,24 +173,25 @@ async function retry(
 ): Promise<RefusedRetry> {
   const { id, count, receivedAtMs, userId } = entry
   const read = await readRefused(entry, names)
-  const measurements = read.measurements.map(({ field, ...measurement }) => ({
+  const known = read.measurements.map(({ field, ...measurement }) => ({
     ...measurement,
     eventId: measurement.eventId ?? `refused:${id}:${receivedAtMs}:${field}`,
     measuredAtMs: measurement.measuredAtMs ?? receivedAtMs,
   }))
-  const nowMs = clock.nowMs()
-  const faults: RequestFault[] = []
-  const commit = (submitted: readonly SubmittedMeasurement[]) =>
-    submitLines(
-      submissions,
-      { userId, receivedAtMs: nowMs, measurements: submitted },
-      async (found) => void faults.push(...found),
-    )
-  let { conflicts } = await commit(measurements)
   // A repeat without a time matches any time that its event id was accepted with.
   const repeated = read.measurements.filter(({ eventId }) => eventId !== null)
-  if (conflicts > 0 && repeated.length > 0) conflicts = (await commit(repeated)).conflicts
-  const reason = read.reason ?? faults[0]?.detail ?? (conflicts > 0 ? CONFLICT : undefined)
+  const nowMs = clock.nowMs()
+  let fault: string | undefined
+  let conflicts = 0
+  for (const measurements of repeated.length > 0 ? [known, repeated] : [known]) {
+    const submission = { userId, receivedAtMs: nowMs, measurements }
+    const receipt = await submitLines(submissions, submission, async ([first]) => {
+      fault ??= first?.detail
+    })
+    conflicts = receipt.conflicts
+    if (conflicts === 0) break
+  }
+  const reason = read.reason ?? fault ?? (conflicts > 0 ? CONFLICT : undefined)
   // What is refused when its time has come waits for an operator.
   const retryAtMs = (entry.retryAtMs ?? 0) > nowMs ? entry.retryAtMs : null
   return { id, count, reason: reason?.slice(0, REASON_CHARACTERS_MAX), retryAtMs }
