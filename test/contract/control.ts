@@ -7,31 +7,28 @@ import { expect } from 'chai'
 import { ALL_RIGHTS, type UserChange } from '../../src/domain/access.ts'
 import { refusedUserBytesMax } from '../../src/domain/limits.ts'
 import type { Refused, RefusedEntry, RefusedListing } from '../../src/ports/refused.ts'
-import { accept, measurement, newUser, NOW_MS, PERMISSIVE, submission } from './open-data.ts'
-import type { NewData, OpenData, TestData } from './open-data.ts'
+import {
+  accept,
+  measurement,
+  newUser,
+  NOW_MS,
+  openForEach,
+  PERMISSIVE,
+  submission,
+} from './open-data.ts'
+import type { NewData, OpenData } from './open-data.ts'
 
 const NEVER_KNOWN = () => false
 
 /** Declares the suite for one engine. */
 export function describeControl(name: string, newData: NewData): void {
   describe(`${name} as the keeper of control data`, () => {
-    let files: TestData
     let data: OpenData
     let userId: number
-    beforeEach(async () => {
-      files = await newData(PERMISSIVE)
-      data = await files.open()
-      userId = await newUser(data)
+    const reopen = openForEach(newData, (opened, id) => {
+      data = opened
+      userId = id
     })
-    afterEach(async () => {
-      await data.close()
-      await files.remove()
-    })
-
-    const reopen = async () => {
-      await data.close()
-      data = await files.open()
-    }
     const createToken = async (expiresAtMs: number | null = null) => {
       const hash = randomBytes(32)
       const order = { userId, kind: 'daemon', name: 'gateway', rights: ALL_RIGHTS } as const

@@ -9,8 +9,8 @@ import { MINUTE_MS } from '../../src/domain/time.ts'
 import { SensorWatch } from '../../src/sensors/sensor-watch.ts'
 import { Sensors } from '../../src/sensors/sensors.ts'
 import { systemClock as clock } from '../../src/system/clock.ts'
-import { newUser, PERMISSIVE } from './open-data.ts'
-import type { NewData, OpenData, TestData } from './open-data.ts'
+import { newUser, openForEach, PERMISSIVE } from './open-data.ts'
+import type { NewData, OpenData } from './open-data.ts'
 
 const SETTINGS = { ...liveLimits, offlineAfterMs: 15 * MINUTE_MS }
 
@@ -92,17 +92,15 @@ function changed(text: string, { kind, at: anywhere, by }: Change): string {
 /** Declares the suite for one engine. */
 export function describeCursors(engine: string, newData: NewData): void {
   describe(`${engine}, asked with cursors`, () => {
-    let files: TestData
     let data: OpenData
+    let userId: number
     let client: CursorClient
-    beforeEach(async () => {
-      files = await newData(PERMISSIVE)
-      data = await files.open()
-      client = await CursorClient.open(data, await newUser(data))
+    const reopen = openForEach(newData, (opened, id) => {
+      data = opened
+      userId = id
     })
-    afterEach(async () => {
-      await data.close()
-      await files.remove()
+    beforeEach(async () => {
+      client = await CursorClient.open(data, userId)
     })
 
     it('knows those that it gave, after a start too', async () => {
@@ -111,9 +109,7 @@ export function describeCursors(engine: string, newData: NewData): void {
       expect(await client.isKnown(cursor)).to.equal(true)
       expect(await client.isKnownEvent(id)).to.equal(true)
       expect(await client.isKnownElsewhere(id)).to.equal(true)
-      const userId = (await data.control.listUsers())[0]?.id ?? 0
-      await data.close()
-      data = await files.open()
+      await reopen()
       client = await CursorClient.open(data, userId)
       for (const one of [cursor, id]) {
         expect(await client.isKnown(one)).to.equal(true)

@@ -15,12 +15,12 @@ import {
   measurement,
   newUser,
   NOW_MS,
-  PERMISSIVE,
+  openForEach,
   placesOf,
   statuses,
   submission,
 } from './open-data.ts'
-import type { NewData, OpenData, TestData } from './open-data.ts'
+import type { NewData, OpenData } from './open-data.ts'
 
 const ALL = 1_000
 const WRITTEN = { setAside: [], durationMs: 1 }
@@ -29,23 +29,12 @@ const RANGE = { startMs: NOW_MS - 1_000, stopMs: NOW_MS + 1_000 }
 /** Declares the suite for one engine. */
 export function describeJournal(name: string, newData: NewData): void {
   describe(`${name} as a journal`, () => {
-    let files: TestData
     let data: OpenData
     let userId: number
-    beforeEach(async () => {
-      files = await newData(PERMISSIVE)
-      data = await files.open()
-      userId = await newUser(data)
+    const reopen = openForEach(newData, (opened, id) => {
+      data = opened
+      userId = id
     })
-    afterEach(async () => {
-      await data.close()
-      await files.remove()
-    })
-
-    const reopen = async () => {
-      await data.close()
-      data = await files.open()
-    }
     const send = (...changes: readonly Partial<SubmittedMeasurement>[]) =>
       accept(data, submission(userId, ...changes.map((change) => measurement(change))))
     const sensor = async (id: number) => {

@@ -104,3 +104,33 @@ export async function newUser({ controlWriter }: OpenData): Promise<number> {
   if (user === undefined) throw new Error('the address is taken')
   return user.id
 }
+
+/**
+ * Gives each test of a suite new data with a user.
+ *
+ * @param use is handed both, again when the data are opened again
+ * @returns closes the data and opens them again
+ */
+export function openForEach(
+  newData: NewData,
+  use: (data: OpenData, userId: number) => void,
+): () => Promise<void> {
+  let files: TestData
+  let data: OpenData
+  let userId: number
+  beforeEach(async () => {
+    files = await newData(PERMISSIVE)
+    data = await files.open()
+    userId = await newUser(data)
+    use(data, userId)
+  })
+  afterEach(async () => {
+    await data.close()
+    await files.remove()
+  })
+  return async () => {
+    await data.close()
+    data = await files.open()
+    use(data, userId)
+  }
+}

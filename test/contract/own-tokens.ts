@@ -6,29 +6,24 @@ import { expect } from 'chai'
 import type { AccessToken } from '../../src/domain/access.ts'
 import { DAY_MS } from '../../src/domain/time.ts'
 import type { NewOwnToken, OwnTokenRotation } from '../../src/ports/control-writer.ts'
-import { newUser, NOW_MS, PERMISSIVE } from './open-data.ts'
-import type { NewData, OpenData, TestData } from './open-data.ts'
+import { NOW_MS, openForEach } from './open-data.ts'
+import type { NewData, OpenData } from './open-data.ts'
 
 /** Declares the suite for one engine. */
 export function describeOwnTokens(name: string, newData: NewData): void {
   describe(`${name} as the keeper of tokens that people make`, () => {
-    let files: TestData
     let data: OpenData
     let userId: number
     let madeInSessionId: number
+    const reopen = openForEach(newData, (opened, id) => {
+      data = opened
+      userId = id
+    })
     beforeEach(async () => {
-      files = await newData(PERMISSIVE)
-      data = await files.open()
-      userId = await newUser(data)
       const order = { userId, kind: 'mobile', name: 'acme', rights: [], expiresAtMs: null } as const
       const session = await data.controlWriter.createToken({ ...order, hash: randomBytes(32) })
       madeInSessionId = session.id
     })
-    afterEach(async () => {
-      await data.close()
-      await files.remove()
-    })
-
     const make = (change: Partial<NewOwnToken> = {}) => {
       const what = {
         kind: 'daemon',
@@ -53,8 +48,7 @@ export function describeOwnTokens(name: string, newData: NewData): void {
       const rotated = await rotate(token.id)
       const order = { hash: randomBytes(32), nowMs: NOW_MS, overlapMs: 1 }
       const byOperator = await data.controlWriter.rotateToken(token.id, order)
-      await data.close()
-      data = await files.open()
+      await reopen()
       expect(await listOwn()).to.deep.equal([
         { ...token, expiresAtMs: NOW_MS + 1 },
         typeof rotated === 'object' && rotated.token,

@@ -6,31 +6,20 @@ import { expect } from 'chai'
 import type { VerifiedIdentity } from '../../src/domain/access.ts'
 import type { LinkRedemption } from '../../src/ports/control-writer.ts'
 import type { NewSignInLink } from '../../src/ports/sign-in-links.ts'
-import { newUser, NOW_MS, PERMISSIVE } from './open-data.ts'
-import type { NewData, OpenData, TestData } from './open-data.ts'
+import { NOW_MS, openForEach } from './open-data.ts'
+import type { NewData, OpenData } from './open-data.ts'
 
 /** Declares the suite for one engine. */
 export function describeSignIns(name: string, newData: NewData): void {
   describe(`${name} as the keeper of sessions`, () => {
-    let files: TestData
     let data: OpenData
     let userId: number
-    beforeEach(async () => {
-      files = await newData(PERMISSIVE)
-      data = await files.open()
-      userId = await newUser(data)
+    const reopen = openForEach(newData, (opened, id) => {
+      data = opened
+      userId = id
     })
-    afterEach(async () => {
-      await data.close()
-      await files.remove()
-    })
-
-    const reopen = async () => {
-      await data.close()
-      data = await files.open()
-    }
-    const createDaemonToken = () => {
-      const order = { userId, kind: 'daemon', name: 'gateway', rights: [] } as const
+    const createDaemonToken = (ownerId = userId) => {
+      const order = { userId: ownerId, kind: 'daemon', name: 'gateway', rights: [] } as const
       return data.controlWriter.createToken({ ...order, hash: randomBytes(32), expiresAtMs: null })
     }
 
@@ -86,9 +75,9 @@ export function describeSignIns(name: string, newData: NewData): void {
         const { deleteAccount, revokeToken } = data.controlWriter
         expect(await deleteAccount(userId)).to.equal(false)
         const { user, token: session } = (await signIn()) ?? {}
-        userId = user?.id ?? 0
+        const ownId = user?.id ?? 0
         await data.controlWriter.createOwnToken({
-          userId,
+          userId: ownId,
           kind: 'daemon',
           name: 'own',
           rights: [],
@@ -97,14 +86,14 @@ export function describeSignIns(name: string, newData: NewData): void {
           madeInSessionId: session?.id ?? 0,
           nowMs: NOW_MS,
         })
-        const daemon = await createDaemonToken()
-        expect(await deleteAccount(userId)).to.equal(false)
-        expect(await data.control.listSessions(userId)).to.have.lengthOf(1)
+        const daemon = await createDaemonToken(ownId)
+        expect(await deleteAccount(ownId)).to.equal(false)
+        expect(await data.control.listSessions(ownId)).to.have.lengthOf(1)
         await revokeToken(daemon.id)
-        await data.controlWriter.createSensor(userId, 'A1', undefined)
+        await data.controlWriter.createSensor(ownId, 'A1', undefined)
         await reopen()
-        expect(await data.controlWriter.deleteAccount(userId)).to.equal(true)
-        expect(await data.controlWriter.deleteAccount(userId)).to.equal(false)
+        expect(await data.controlWriter.deleteAccount(ownId)).to.equal(true)
+        expect(await data.controlWriter.deleteAccount(ownId)).to.equal(false)
         expect(await data.control.findUser('ana@example.org')).to.equal(undefined)
         expect(await data.control.countSensorDeletions()).to.equal(1)
       })

@@ -3,8 +3,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
-import { newUser, NOW_MS, PERMISSIVE } from './open-data.ts'
-import type { NewData, OpenData, TestData } from './open-data.ts'
+import { NOW_MS, openForEach } from './open-data.ts'
+import type { NewData, OpenData } from './open-data.ts'
 
 /** Of more than 31, 32 and 52 bits. */
 const IDS = [2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER]
@@ -13,17 +13,11 @@ const RANGE = { startMs: 0, stopMs: NOW_MS }
 /** Declares the suite for one engine. */
 export function describeUnknownIds(engine: string, newData: NewData): void {
   describe(`${engine}, asked for ids that are larger than any`, () => {
-    let files: TestData
     let data: OpenData
     let userId: number
-    before(async () => {
-      files = await newData(PERMISSIVE)
-      data = await files.open()
-      userId = await newUser(data)
-    })
-    after(async () => {
-      await data.close()
-      await files.remove()
+    openForEach(newData, (opened, id) => {
+      data = opened
+      userId = id
     })
 
     for (const id of IDS) {
