@@ -1,4 +1,10 @@
-// Counts in a body of line protocol, at little cost, before it is parsed.
+// Counts in a body of line protocol, at little cost, before any of it is stored: one that exceeds a
+// limit is refused whole.
+
+import { ServiceError } from '../domain/errors.ts'
+import { lineBodyLinesMax, lineBodyMeasurementsMax } from '../domain/limits.ts'
+import { PART_BYTES_MAX } from './line.ts'
+import type { LineWalk } from './line.ts'
 
 const TAB = 9
 const NEW_LINE = 10
@@ -21,26 +27,58 @@ for (const text of ['te', 'cu', 'fl', 'pr', 'va', 'ga']) {
 /** A field with its value and the character before it. */
 const FIELD_BYTES_MIN = { ofKnownName: ' temp=1'.length, ofAnyName: ' a=1'.length }
 
-/** Lines of a body, including line breaks in strings; counts up to one more than `max`. */
-export function countLines(text: string, max: number): number {
+/**
+ * Counts the lines of a body, including line breaks in strings.
+ *
+ * @throws ServiceError `batch_too_large`
+ */
+export function limitLines(text: string): number {
   let count = 0
-  for (let at = 0; at < text.length && count <= max; count++) {
+  for (let at = 0; at < text.length; count++) {
+    if (count === lineBodyLinesMax) throw tooLarge(lineBodyLinesMax)
     const end = text.indexOf('\n', at)
     at = end === -1 ? text.length : end + 1
   }
   return count
 }
 
+/** @throws ServiceError `batch_too_large` */
+export async function limitTemperatures(
+  body: Buffer,
+  isAnyName: boolean,
+  walk: () => LineWalk,
+  letOthers: () => Promise<void>,
+): Promise<void> {
+  if (!mayHaveMoreTemperatures(body, isAnyName)) return
+  const lines = walk()
+  let count = 0
+  let turnAt = PART_BYTES_MAX
+  for (let read = lines.next(); read !== undefined; read = lines.next()) {
+    const { series, fields = [] } = read.point ?? {}
+    for (const { key, value } of fields) {
+      if (typeof value !== 'number' || series?.hasTemperature(key) !== true) continue
+      if (++count > lineBodyMeasurementsMax) throw tooLarge(lineBodyMeasurementsMax)
+    }
+    if (lines.bytesRead < turnAt) continue
+    turnAt = lines.bytesRead + PART_BYTES_MAX
+    await letOthers()
+  }
+}
+
+function tooLarge(limit: number): ServiceError {
+  return new ServiceError('batch_too_large', { members: { limit } })
+}
+
 /**
- * Whether a body may have more temperatures, judging by how its fields' names begin.
+ * Whether a body may have too many temperatures, judging by how its fields' names begin.
  *
  * @param isAnyName whether every name may be a temperature's
  * @returns `false` only if it certainly has no more
  */
-export function mayHaveMoreTemperatures(body: Buffer, max: number, isAnyName: boolean): boolean {
+function mayHaveMoreTemperatures(body: Buffer, isAnyName: boolean): boolean {
   const bytesMin = isAnyName ? FIELD_BYTES_MIN.ofAnyName : FIELD_BYTES_MIN.ofKnownName
   // From here on, the remaining bytes cannot hold more than is allowed.
-  let enoughAt = body.length - max * bytesMin
+  let enoughAt = body.length - lineBodyMeasurementsMax * bytesMin
   // A line break in a string looks like the end of a line: then tags count as fields.
   const hasStrings = body.includes(QUOTE)
   let count = 0
@@ -52,7 +90,7 @@ export function mayHaveMoreTemperatures(body: Buffer, max: number, isAnyName: bo
     else if (isOfKey && code === BLANK) isOfKey = body[at - 1] === BACKSLASH
     if (isOfKey || !(isAnyName || BEGINNINGS[beginningAt(body, at + 1)] === 1)) continue
     enoughAt += bytesMin
-    if (++count > max) return true
+    if (++count > lineBodyMeasurementsMax) return true
   }
   return false
 }

@@ -1,6 +1,24 @@
-// A line of a body of line protocol.
+// The lines of a body of line protocol, one after another, each as a point or the reason that it is
+// not one. An unreadable line does not affect its neighbours.
 
+import { isUtf8 } from 'node:buffer'
+import { lineBytesMax } from '../domain/limits.ts'
+import { closingQuote, LineFault, mayFollowString, PointReader, TOO_LONG } from './point.ts'
+import type { Point } from './point.ts'
+import type { Series, SeriesMemory } from './series.ts'
+
+/** Other work runs after so much of a body. */
+export const PART_BYTES_MAX = 128 * 1024
+
+const NUL = 0
+const TAB = 9
+const NEW_LINE = 10
 const RETURN = 13
+const BLANK = 32
+const HASH = 35
+
+/** In a line's fields. */
+const BEFORE_STRING = /(?<!\\)="/
 
 /** A part of a body's text. */
 export class Line {
@@ -24,5 +42,148 @@ export class Line {
 
   get length(): number {
     return this.#end - this.#start
+  }
+}
+
+/** A line as a point, or the reason that it is not one. */
+export interface WalkedLine {
+  readonly line: Line
+  readonly point?: Point<Series>
+  readonly fault?: { readonly reason: string; readonly isTooLarge: boolean }
+}
+
+/** A body's text, one character a byte, and walks through it, each from the first line on. */
+export function linesOf(body: Buffer, series: SeriesMemory) {
+  const text = body.toString('latin1')
+  const isUtf8Body = isUtf8(body)
+  return { text, walk: () => new LineWalk(text, isUtf8Body, series) }
+}
+
+/** Walks through a body's lines. */
+export class LineWalk {
+  readonly #text: string
+  readonly #isUtf8: boolean
+  readonly #points: PointReader<Series>
+  #at = 0
+  #number = 0
+  /** Characters that may be read again after an unclosed quote. */
+  #rereadMax: number
+  /** Characters that may be searched in vain for the closing quote of a long string. */
+  #lookMax: number
+  /** Characters read one by one, including those read twice. */
+  bytesRead = 0
+
+  constructor(text: string, isUtf8Body: boolean, series: SeriesMemory) {
+    this.#text = text
+    this.#isUtf8 = isUtf8Body
+    this.#points = new PointReader(text, series)
+    this.#rereadMax = text.length
+    this.#lookMax = text.length
+  }
+
+  /** Whether only empty lines and comments remain. */
+  isAtEnd(): boolean {
+    return this.#skipEmpty() === undefined
+  }
+
+  /** The next line that is neither empty nor a comment; `undefined` after the last. */
+  next(): WalkedLine | undefined {
+    const content = this.#skipEmpty()
+    if (content === undefined) return undefined
+    this.#number++
+    return this.#read(this.#at, content)
+  }
+
+  /** Goes to the next line with content. @returns where it begins */
+  #skipEmpty(): number | undefined {
+    while (this.#at < this.#text.length) {
+      const content = this.#firstOf(this.#at)
+      if (content !== undefined) return content
+      this.#number++
+      this.#at = this.#endOf(this.#at) + 1
+    }
+    return undefined
+  }
+
+  #read(start: number, content: number): WalkedLine {
+    try {
+      const point = this.#points.read(content)
+      const line = this.#take(start, this.#points.end, this.#points.end)
+      if (line.length > lineBytesMax) return { line, fault: { reason: TOO_LONG, isTooLarge: true } }
+      if (this.#isReadable(line)) return { line, point }
+      return { line, fault: { reason: 'not UTF-8', isTooLarge: false } }
+    } catch (error) {
+      if (!(error instanceof LineFault)) throw error
+      const line = this.#take(start, this.#endOfFault(start, error), error.readTo)
+      const isTooLong = line.length > lineBytesMax
+      const reason = isTooLong ? TOO_LONG : error.message
+      const isTooLarge = isTooLong || error.isTooLarge
+      return { line, fault: { reason: this.#isReadable(line) ? reason : 'not UTF-8', isTooLarge } }
+    }
+  }
+
+  /** Where a line's content begins; `undefined` if it is empty or a comment. */
+  #firstOf(start: number): number | undefined {
+    let at = start
+    let code = this.#text.charCodeAt(at)
+    while (code === BLANK || code === TAB || code === RETURN || code === NUL) {
+      code = this.#text.charCodeAt(++at)
+    }
+    return Number.isNaN(code) || code === NEW_LINE || code === HASH ? undefined : at
+  }
+
+  #endOf(start: number): number {
+    const end = this.#text.indexOf('\n', start)
+    return end === -1 ? this.#text.length : end
+  }
+
+  /**
+   * Where an unreadable line ends. One that is too large ends after its strings, whose contents are
+   * not lines. Any other ends at its first line break, so that an unclosed quote does not affect
+   * its neighbours. Either may cost the body's length once more, at most.
+   */
+  #endOfFault(start: number, { readTo, isTooLarge, openString }: LineFault): number {
+    if (isTooLarge) return this.#endBehind(readTo)
+    const closed = openString === undefined ? undefined : this.#endOfString(openString)
+    if (closed !== undefined) return this.#endBehind(closed)
+    const end = this.#endOf(start)
+    const reread = readTo - end
+    if (reread <= 0) return end
+    this.#rereadMax -= reread
+    return this.#rereadMax >= 0 ? end : this.#endOf(readTo)
+  }
+
+  /** Where the line ends that continues at a position, after its strings. */
+  #endBehind(place: number): number {
+    let at = place
+    let end = this.#endOf(at)
+    for (;;) {
+      const before = this.#text.slice(at, end).search(BEFORE_STRING)
+      const closed = before === -1 ? undefined : this.#endOfString(at + before + '="'.length)
+      if (closed === undefined) return end
+      if (closed > end) end = this.#endOf(closed)
+      at = closed
+    }
+  }
+
+  /** After the closing quote of a string; `undefined` if none does, judging by what follows it. */
+  #endOfString(start: number): number | undefined {
+    if (this.#lookMax <= 0) return undefined
+    const quote = closingQuote(this.#text, start, this.#text.length)
+    if (quote < this.#text.length && mayFollowString(this.#text, quote + 1)) return quote + 1
+    this.#lookMax -= quote - start
+    return undefined
+  }
+
+  #take(start: number, end: number, readTo: number): Line {
+    const line = new Line(this.#number, this.#text, start, end)
+    for (let at = this.#endOf(start); at < end; at = this.#endOf(at + 1)) this.#number++
+    this.bytesRead += readTo - start
+    this.#at = end + 1
+    return line
+  }
+
+  #isReadable(line: Line): boolean {
+    return this.#isUtf8 || isUtf8(Buffer.from(line.text, 'latin1'))
   }
 }
