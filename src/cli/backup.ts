@@ -6,7 +6,7 @@ import { grouped } from '../domain/grouped.ts'
 import { failed, usage } from '../operations/operations.ts'
 import { noteBackup } from '../system/last-backup.ts'
 import { countReader, example } from './arguments.ts'
-import { ByteProgress } from './terminal/byte-progress.ts'
+import { ByteProgress } from './terminal/progress.ts'
 import { counted, printJson, printNote, printText, readableTime } from './terminal/print.ts'
 import { readSettings, readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
 

@@ -7,7 +7,7 @@ import type { Config, DatabaseConfig } from '../config.ts'
 import { example } from './arguments.ts'
 import { onceFree } from './open-operations.ts'
 import { readSettings, readSettingsWithData } from './read-settings.ts'
-import { ByteProgress } from './terminal/byte-progress.ts'
+import { ByteProgress } from './terminal/progress.ts'
 import { printNote, printText } from './terminal/print.ts'
 
 const DATABASE = 'DATABASE_URL=postgresql://thermolog@db/thermolog thermolog database'

@@ -11,7 +11,6 @@ import { checkEmail } from '../operations/check-arguments.ts'
 import { exportText } from '../operations/export-measurements.ts'
 import type { ExportedSensor, ExportFormat } from '../operations/export-measurements.ts'
 import { failed, usage } from '../operations/operations.ts'
-import { systemClock } from '../system/clock.ts'
 import { choiceReader, example, idsReader, timeReader } from './arguments.ts'
 import { connectService, onceFree } from './open-operations.ts'
 import { Progress } from './terminal/progress.ts'
@@ -115,8 +114,7 @@ async function print(
 ): Promise<void> {
   const counts = sensors.flatMap(({ days }) => days.map(({ measurements }) => measurements))
   const total = counts.reduce((sum, count) => sum + count, 0)
-  const settings = { total, counted: 'measurements' }
-  const progress = new Progress(process.stderr, systemClock, settings)
+  const progress = new Progress(total, 'measurements')
   progress.begin('exporting')
   // On a terminal, the printed measurements themselves show the progress.
   const isShown = process.stderr.isTTY && !process.stdout.isTTY

@@ -6,7 +6,6 @@ import { grouped } from '../domain/grouped.ts'
 import { checkSerialNumber } from '../operations/check-arguments.ts'
 import { failed, usage } from '../operations/operations.ts'
 import type { Operations } from '../operations/operations.ts'
-import { systemClock } from '../system/clock.ts'
 import { choiceReader, example } from './arguments.ts'
 import { fileSource, streamSource } from './import/byte-source.ts'
 import { findColumns } from './import/columns.ts'
@@ -80,8 +79,7 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
     const { user } = options
     const rules = await operations.importRules({ user })
     const passes = options.rejects === undefined ? 2 : 1
-    const settings = { total: bytes && bytes * passes, counted: 'lines' }
-    const progress = new Progress(process.stderr, systemClock, settings)
+    const progress = new Progress(bytes && bytes * passes, 'lines')
     const job = { user, source, ...form, serialNumber, rules, progress }
     try {
       return await runPasses(job, operations, { file, rejects: options.rejects })

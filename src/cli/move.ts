@@ -7,7 +7,7 @@ import { DataDirInUse } from '../domain/errors.ts'
 import { failed, usage } from '../operations/operations.ts'
 import { example } from './arguments.ts'
 import { readSettingsOfDataDir, readSettingsOfFiles } from './read-settings.ts'
-import { StepProgress } from './terminal/step-progress.ts'
+import { StepProgress } from './terminal/progress.ts'
 import { counted, printText } from './terminal/print.ts'
 
 const INFLUX = 'influx'

@@ -9,7 +9,7 @@ import { failed } from '../operations/operations.ts'
 import type { OperationError } from '../operations/operations.ts'
 import { example } from './arguments.ts'
 import { asTypedHere, counted, printJson, printText, readableTime } from './terminal/print.ts'
-import { StepProgress } from './terminal/step-progress.ts'
+import { StepProgress } from './terminal/progress.ts'
 import { readSettingsWithData } from './read-settings.ts'
 
 export function addCommands(program: Command): void {

@@ -53,15 +53,10 @@ export function* change(text: string, ...values: readonly Value[]): Flow<number>
 /** A port's flows, by the names of its calls. */
 export type Flows = Readonly<Record<string, (...args: never[]) => Flow<unknown>>>
 
-export type Calls<Of extends Flows> = {
+/** The calls of a port. */
+export type Calls<Of extends Flows, IsAtOnce extends boolean = false> = {
   readonly [Name in keyof Of]: Of[Name] extends (...args: infer Args) => Flow<infer Result>
-    ? (...args: Args) => Promise<Result>
-    : never
-}
-
-export type CallsAtOnce<Of extends Flows> = {
-  readonly [Name in keyof Of]: Of[Name] extends (...args: infer Args) => Flow<infer Result>
-    ? (...args: Args) => Result
+    ? (...args: Args) => IsAtOnce extends true ? Result : Promise<Result>
     : never
 }
 
@@ -73,7 +68,7 @@ export function callsOf<Of extends Flows>(
 export function callsOf<Of extends Flows>(
   flows: Of,
   run: <Result>(begin: () => Flow<Result>) => Result,
-): CallsAtOnce<Of>
+): Calls<Of, true>
 export function callsOf(flows: Flows, run: (begin: () => Flow<unknown>) => unknown): object {
   const calls = Object.entries(flows).map(([name, flow]) => {
     return [name, (...args: never[]) => run(() => flow(...args))]

@@ -1,15 +1,7 @@
 // Runs flows (control/flow.ts) at once: in the caller's transaction, or as the calls of a port.
 
 import { callsOf, NO_OUTCOME } from '../control/flow.ts'
-import type {
-  Calls,
-  CallsAtOnce,
-  Flow,
-  Flows,
-  Outcome,
-  Statement,
-  Value,
-} from '../control/flow.ts'
+import type { Calls, Flow, Flows, Outcome, Statement, Value } from '../control/flow.ts'
 import type { Connection } from './database.ts'
 
 type Prepared = ReturnType<Connection['prepare']>
@@ -44,7 +36,7 @@ export class FlowRunner {
   }
 
   /** Each writes all that it does, or nothing. */
-  writingCalls<Of extends Flows>(flows: Of): CallsAtOnce<Of> {
+  writingCalls<Of extends Flows>(flows: Of): Calls<Of, true> {
     return callsOf(flows, <Result>(begin: () => Flow<Result>): Result =>
       this.#db.transaction(() => this.run(begin())).immediate(),
     )

@@ -1,13 +1,10 @@
-// Progress of a long command: on a terminal a bar with rate and time left, elsewhere a plain line
-// now and then.
+// Progress of a long command, on standard error: on a terminal a bar with rate and time left,
+// elsewhere a plain line now and then; for some commands one after another.
 
 import { grouped } from '../../domain/grouped.ts'
-import type { Clock } from '../../ports/system.ts'
-
-interface Stream {
-  readonly isTTY?: boolean
-  write(text: string): unknown
-}
+import type { WorkProgress } from '../../ports/system.ts'
+import { systemClock } from '../../system/clock.ts'
+import { counted, printNote } from './print.ts'
 
 const LOOK_EVERY = 1_000
 const REDRAW_MS = 200
@@ -15,36 +12,30 @@ const PLAIN_LINE_MS = 10_000
 const BAR_CHARACTERS = 30
 const CLEAR_LINE = '\r\u001B[K'
 
+const BYTES_PER_MB = 1_000_000
+/** A bar of bytes reads the clock once per this many counts: at every megabyte. */
+const COUNTS_PER_MB = 1_000
+
 export class Progress {
-  readonly #stream: Stream
-  readonly #clock: Clock
   readonly #total: number | undefined
   readonly #counted: string
-  readonly #startedMs: number
+  readonly #startedMs = systemClock.monotonicMs()
   #what = ''
   #done = 0
   #count = 0
   #notLookedAt = 0
-  #shownMs: number
+  #shownMs = this.#startedMs
 
-  /** @param settings the total, `undefined` if unknown, and what is counted: `lines` */
-  constructor(
-    stream: Stream,
-    clock: Clock,
-    settings: { readonly total: number | undefined; readonly counted: string },
-  ) {
-    this.#stream = stream
-    this.#clock = clock
-    this.#total = settings.total
-    this.#counted = settings.counted
-    this.#startedMs = clock.monotonicMs()
-    this.#shownMs = this.#startedMs
+  /** @param total `undefined` if unknown @param noun what is counted: `lines` */
+  constructor(total: number | undefined, noun: string) {
+    this.#total = total
+    this.#counted = noun
   }
 
   /** @param what the current step: `checking`, `storing` */
   begin(what: string): void {
     this.#what = what
-    if (this.#stream.isTTY === true) this.#stream.write(`${CLEAR_LINE}${what} …`)
+    if (process.stderr.isTTY) process.stderr.write(`${CLEAR_LINE}${what} …`)
   }
 
   /** Adds to the part of the total that is done. */
@@ -63,12 +54,12 @@ export class Progress {
   }
 
   end(): void {
-    if (this.#stream.isTTY === true) this.#stream.write(CLEAR_LINE)
+    if (process.stderr.isTTY) process.stderr.write(CLEAR_LINE)
   }
 
   #show(): void {
-    const isTerminal = this.#stream.isTTY === true
-    const nowMs = this.#clock.monotonicMs()
+    const isTerminal = process.stderr.isTTY
+    const nowMs = systemClock.monotonicMs()
     if (nowMs - this.#shownMs < (isTerminal ? REDRAW_MS : PLAIN_LINE_MS)) return
     this.#shownMs = nowMs
     const passedSeconds = (nowMs - this.#startedMs) / 1_000
@@ -77,7 +68,7 @@ export class Progress {
     const done = share === undefined ? this.#counts() : this.#bar(share, isTerminal)
     const left = share === undefined ? '' : `, ${secondsLeft(share, passedSeconds)} s left`
     const line = `${this.#what}${done}, ${rate} ${this.#counted}/s${left}`
-    this.#stream.write(isTerminal ? `${CLEAR_LINE}${line}` : `${line}\n`)
+    process.stderr.write(isTerminal ? `${CLEAR_LINE}${line}` : `${line}\n`)
   }
 
   #share(): number | undefined {
@@ -97,4 +88,51 @@ export class Progress {
 
 function secondsLeft(share: number, passedSeconds: number): number {
   return share > 0 ? Math.ceil((passedSeconds * (1 - share)) / share) : 0
+}
+
+/** Of a command that moves bytes: one bar after another. */
+export class ByteProgress {
+  #current: Progress | undefined
+
+  begin(what: string, totalBytes: number): void {
+    this.end()
+    this.#current = new Progress(totalBytes, 'kB')
+    this.#current.begin(what)
+  }
+
+  advance(bytes: number): void {
+    this.#current?.advance(bytes)
+    this.#current?.count((bytes / BYTES_PER_MB) * COUNTS_PER_MB)
+  }
+
+  end(): void {
+    this.#current?.end()
+    this.#current = undefined
+  }
+}
+
+/** Of a command of several steps: one bar after another. */
+export class StepProgress implements WorkProgress {
+  #current: Progress | undefined
+
+  begin(what: string, total: number, noun: string): void {
+    this.end()
+    printNote(`${what}: ${counted(total, noun)}`)
+    this.#current = new Progress(total, `${noun}s`)
+    this.#current.begin(what)
+  }
+
+  note(text: string): void {
+    printNote(text)
+  }
+
+  advance(amount: number): void {
+    this.#current?.advance(amount)
+    this.#current?.count(amount)
+  }
+
+  end(): void {
+    this.#current?.end()
+    this.#current = undefined
+  }
 }

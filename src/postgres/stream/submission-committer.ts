@@ -6,9 +6,9 @@ import type {
   SubmissionOutcome,
 } from '../../ports/submissions.ts'
 import { ServiceError } from '../../domain/errors.ts'
+import type { Receipt, ReceiptItem, ReceiptStatus } from '../../domain/measurement.ts'
 import { Group, halvesOf } from './group.ts'
-import type { Decided } from './group-decider.ts'
-import { GroupReceipt } from './group-receipt.ts'
+import type { Decided, ItemDraft } from './group-decider.ts'
 import { SensorCache } from './group-view.ts'
 import { Lane } from './lane.ts'
 import type { LaneSettings } from './lane.ts'
@@ -45,6 +45,35 @@ export class PostgresSubmissionCommitter implements SubmissionCommitter {
 
   async close(): Promise<void> {
     await Promise.all(this.#lanes.map((lane) => lane.close()))
+  }
+}
+
+/** What was decided about each element of a submission, in order. */
+class GroupReceipt implements Receipt {
+  readonly counts: Readonly<Record<ReceiptStatus, number>>
+  readonly #items: readonly ItemDraft[]
+
+  constructor(items: readonly ItemDraft[]) {
+    this.#items = items
+    const counts = { created: 0, duplicate: 0, conflict: 0 }
+    for (const { status } of items) counts[status]++
+    this.counts = counts
+  }
+
+  get count(): number {
+    return this.#items.length
+  }
+
+  at(index: number): ReceiptItem {
+    const item = this.#items[index]
+    if (item === undefined) throw new Error(`BUG: no item ${index}`)
+    const { status, serialNumber, measuredAtMs, sensor, existing } = item
+    const { id: sensorId } = sensor
+    const plain = { status, sensorId, serialNumber, measuredAtMs }
+    if (existing === undefined) return plain
+    const { tempCelsius } = existing
+    const stored = { serialNumber: sensor.serialNumber, sensorId, tempCelsius, measuredAtMs }
+    return { ...plain, existing: stored }
   }
 }
 
