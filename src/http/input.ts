@@ -8,9 +8,8 @@ import { nameCharactersMax } from '../domain/limits.ts'
 import { parseInstant } from '../domain/time.ts'
 import type { ApiCall, Call } from './call.ts'
 import { pointerSegment } from './answers/fault-list.ts'
-import { noBody } from './body/bounds.ts'
-import type { BodyBounds } from './body/bounds.ts'
-import type { BodyGate, Sending } from './body/gate.ts'
+import { noBody, sendingOf } from './body/gate.ts'
+import type { BodyBounds, BodyGate } from './body/gate.ts'
 import { readJson } from './body/read-json.ts'
 import { allFaultsIn } from './body/validate.ts'
 
@@ -120,11 +119,6 @@ export function nameFaults(pointer: string, trimmed: string): RequestFault[] {
 
 export function notAnInstant(pointer: string): RequestFault {
   return { pointer, code: 'format', detail: INSTANT_DETAIL }
-}
-
-export function sendingOf({ ctx, principal }: ApiCall): Sending {
-  const { req: request, res: response } = ctx
-  return { request, response, userId: principal.user.id, state: ctx.state }
 }
 
 /** The query parameters that a schema describes; faults are added to `faults`. */

@@ -7,11 +7,12 @@ import type { Receipt, SubmittedMeasurements } from '../../domain/measurement.ts
 import { formatInstant } from '../../domain/time.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import type { ApiCall, CallState } from '../call.ts'
+import { sendingOf } from '../body/gate.ts'
 import type { BodyGate } from '../body/gate.ts'
-import type { LetOthers } from '../body/read-json.ts'
+import type { LetOthers } from '../answers/turns.ts'
 import { chargeOf } from '../callers/rate-limit.ts'
 import type { RateLimits } from '../callers/rate-limit.ts'
-import { membersOf, sendingOf } from '../input.ts'
+import { membersOf } from '../input.ts'
 import { ScannedBatch } from './scan-batch.ts'
 
 /** What a submission passes through. */

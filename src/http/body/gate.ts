@@ -1,23 +1,81 @@
 // The one way in for every body: bounded, decompressed if necessary, and parsed in turn.
 //
-// What a route takes stands in its row (bounds.ts). A body counts its bytes in the budget that all
-// share (upload-budget.ts) from their arrival until its request is answered, so what is built from
-// many large bodies does not fill the memory either. A client that disconnects half way ends the
-// read like any other end. Compressed bodies are received whole before they are decompressed:
-// decompression does not depend on the connection, and a compressor takes memory of its own.
+// Each row of the route tables says what it takes for a body; of a row that takes none, none is
+// read. A body counts its bytes in the budget that all share (upload-budget.ts) from their arrival
+// until its request is answered, so what is built from many large bodies does not fill the memory
+// either. A client that disconnects half way ends the read like any other end. Compressed bodies
+// are received whole before they are decompressed: decompression does not depend on the connection,
+// and a compressor takes memory of its own.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Readable } from 'node:stream'
 import { createGunzip, createInflate, createInflateRaw } from 'node:zlib'
 import { ServiceError } from '../../domain/errors.ts'
+import {
+  requestBodyBytesMax,
+  signInBodyBytesMax,
+  statementFormBytesMax,
+} from '../../domain/limits.ts'
 import { giveBack } from '../../bytes/give-back.ts'
 import type { Clock } from '../../ports/system.ts'
 import { ClientGone } from '../call.ts'
+import type { ApiCall, Call } from '../call.ts'
 import { Turns } from '../answers/turns.ts'
-import type { BodyBounds, BodyState, Packing } from './bounds.ts'
-import type { LetOthers } from './read-json.ts'
+import type { LetOthers } from '../answers/turns.ts'
 import { UploadBudget } from './upload-budget.ts'
 import type { Upload } from './upload-budget.ts'
+
+export type Packing = 'gzip' | 'deflate'
+
+export interface BodyBounds {
+  /** `lines` come with any media type; `none`: a body is ignored. */
+  readonly type: 'none' | 'json' | 'form' | 'lines'
+  /** In which it may be compressed. */
+  readonly packings: readonly Packing[]
+  /** After decompression. */
+  readonly bytesMax: number
+}
+
+/** What the gate is told of a request, and what it notes. */
+export interface BodyState {
+  /** What its route takes. */
+  bounds?: BodyBounds
+  /** Closed when the request is answered. */
+  body?: { close(): void }
+}
+
+const anyPacking: readonly Packing[] = ['gzip', 'deflate']
+
+export const noBody: BodyBounds = { type: 'none', packings: [], bytesMax: 0 }
+
+export const jsonBody: BodyBounds = {
+  type: 'json',
+  packings: anyPacking,
+  bytesMax: requestBodyBytesMax,
+}
+
+/** JSON of somebody who is not known yet. */
+export const signInBody: BodyBounds = {
+  type: 'json',
+  packings: anyPacking,
+  bytesMax: signInBodyBytesMax,
+}
+
+/** A form of somebody who is not known. */
+export const openForm: BodyBounds = { type: 'form', packings: [], bytesMax: signInBodyBytesMax }
+
+/** A form with a statement. */
+export const statementForm: BodyBounds = {
+  type: 'form',
+  packings: [],
+  bytesMax: statementFormBytesMax,
+}
+
+/** Line protocol. */
+export const linesBody: BodyBounds = {
+  type: 'lines',
+  packings: ['gzip'],
+  bytesMax: requestBodyBytesMax,
+}
 
 /** Compression can lengthen what it cannot shorten, by at most this much for bodies of our size. */
 const COMPRESSION_OVERHEAD_BYTES_MAX = 64 * 1024
@@ -34,6 +92,13 @@ export interface Sending {
   /** Whose share of the budget it takes; `undefined`: nobody's, because the user is not known. */
   readonly userId: number | undefined
   readonly state: BodyState
+}
+
+/** A request with its user, if that is known. */
+export function sendingOf(call: Call | ApiCall): Sending {
+  const { req: request, res: response, state } = call.ctx
+  const userId = 'principal' in call ? call.principal.user.id : undefined
+  return { request, response, userId, state }
 }
 
 type Parse<T> = (bytes: Buffer, letOthers: LetOthers) => T | Promise<T>
@@ -172,7 +237,7 @@ function unpack(
 
 /** Collects what a stream brings, in its user's turn, until it is stopped. */
 function collect(
-  stream: Readable,
+  stream: NodeJS.ReadableStream,
   { upload, bounds, overheadBytes = 0 }: Collecting,
   reject: (reason: unknown) => void,
 ) {

@@ -20,6 +20,7 @@ import {
   numberCharactersMax,
   submissionMeasurementsMax,
 } from '../../domain/limits.ts'
+import type { LetOthers } from '../answers/turns.ts'
 import { OpenKinds, passNested, passScalar, passString, skipSpace } from './pass-json.ts'
 import { COLON, COMMA, LIST_END, LIST_START, OBJECT_END, OBJECT_START, QUOTE } from './pass-json.ts'
 
@@ -38,9 +39,6 @@ const SLICE_BYTES = 128 * 1024
 
 /** One more than allowed shows that there are too many. */
 const ELEMENTS_MAX = submissionMeasurementsMax + 1
-
-/** Resolves when everyone else has had a turn. */
-export type LetOthers = () => Promise<void>
 
 /** Work in slices, and its result. */
 type Slices<Result> = Generator<void, Result, void>

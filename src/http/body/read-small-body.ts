@@ -4,15 +4,14 @@
 // translated, and compressed bodies go through the gate.
 
 import { ClientGone } from '../call.ts'
+import type { Call } from '../call.ts'
 import { setTimeout as pause } from 'node:timers/promises'
 import bodyParser from 'koa-bodyparser'
-import type { Context } from 'koa'
 import { ServiceError } from '../../domain/errors.ts'
 import { signInBodyBytesMax } from '../../domain/limits.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
-import { openForm, signInBody } from './bounds.ts'
-import { BodyGate, checkHead } from './gate.ts'
+import { BodyGate, checkHead, openForm, sendingOf, signInBody } from './gate.ts'
 import { readJson } from './read-json.ts'
 
 const REPLACEMENT_CHARACTER = '\uFFFD'
@@ -46,10 +45,10 @@ export class SmallBodyReader {
    *   `invalid_request`, `malformed_json`
    * @throws ClientGone when the client disconnects half way
    */
-  async readJson(ctx: Context): Promise<unknown> {
-    const { req: request, res: response, state } = ctx
-    if (checkHead(request, response, signInBody) !== undefined) {
-      return this.#packed.read({ request, response, userId: undefined, state }, readJson)
+  async readJson(call: Call): Promise<unknown> {
+    const { ctx } = call
+    if (checkHead(ctx.req, ctx.res, signInBody) !== undefined) {
+      return this.#packed.read(sendingOf(call), readJson)
     }
     const text = await read(ctx, this.#parseJson)
     if (text === '') throw new ServiceError('malformed_json')
@@ -65,14 +64,14 @@ export class SmallBodyReader {
    * @throws ServiceError as `readJson` does
    * @throws ClientGone when the client disconnects half way
    */
-  async readForm(ctx: Context): Promise<URLSearchParams> {
+  async readForm({ ctx }: Call): Promise<URLSearchParams> {
     checkHead(ctx.req, ctx.res, openForm)
     return new URLSearchParams(await read(ctx, this.#parseForm))
   }
 }
 
 /** Parses a body. @returns its text */
-async function read(ctx: Context, parse: ReturnType<typeof bodyParser>): Promise<string> {
+async function read(ctx: Call['ctx'], parse: ReturnType<typeof bodyParser>): Promise<string> {
   const { req, res } = ctx
   if (req.destroyed) throw new ClientGone()
   if (req.headers.expect !== undefined) res.writeContinue()

@@ -15,11 +15,11 @@ import { answerJson } from '../call.ts'
 import type { Call } from '../call.ts'
 import { answerInPieces } from '../answers/history-answer.ts'
 import { LongAnswers } from '../answers/long-answers.ts'
+import { sendingOf } from '../body/gate.ts'
 import type { BodyGate } from '../body/gate.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
 import { authenticate, readInfluxToken, requireRight } from '../callers/authenticate.ts'
 import type { AddressLimit, RateLimits } from '../callers/rate-limit.ts'
-import { sendingOf } from '../input.ts'
 
 const DATABASE = 'thermolog'
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -90,13 +90,10 @@ export class Queries {
     const parameters = new URLSearchParams(call.query)
     if (parameters.has('q') || call.ctx.method !== 'POST') return parameters
     // Only the body of somebody who is known may be long.
-    const form = caller ? await this.#longForm(call, caller) : await this.#shortForm(call)
+    const { smallBodies } = this.#with
+    const form = caller ? await this.#longForm(call, caller) : await smallBodies.readForm(call)
     for (const [name, value] of form) parameters.append(name, value)
     return parameters
-  }
-
-  #shortForm({ ctx }: Call): Promise<URLSearchParams> {
-    return this.#with.smallBodies.readForm(ctx)
   }
 
   #longForm(call: Call, principal: Principal): Promise<URLSearchParams> {

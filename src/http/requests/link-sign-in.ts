@@ -6,7 +6,7 @@ import type { RequestFault } from '../../domain/errors.ts'
 import { answerJson } from '../call.ts'
 import type { Call } from '../call.ts'
 import { presentSignIn } from '../answers/present.ts'
-import { signInBody } from '../body/bounds.ts'
+import { signInBody } from '../body/gate.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
 import { faultsIn, isLinkSignIn } from '../body/validate.ts'
 import type { AddressLimit } from '../callers/rate-limit.ts'
@@ -19,9 +19,10 @@ export function linkSignInRequest(
   bodies: SmallBodyReader,
   limit: AddressLimit,
 ): Input<LinkUse, Call> {
-  const read = async ({ ctx, query }: Call) => {
+  const read = async (call: Call) => {
+    const { ctx, query } = call
     await limit.count(ctx.req)
-    const body = await bodies.readJson(ctx)
+    const body = await bodies.readJson(call)
     return { ...readValid(body, query, readUse), appName: appNameOf(ctx) }
   }
   return { bounds: signInBody, schema: 'link-sign-in', read }

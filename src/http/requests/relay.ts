@@ -5,7 +5,7 @@
 import { ServiceError } from '../../domain/errors.ts'
 import type { Call } from '../call.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
-import { noBody, openForm } from '../body/bounds.ts'
+import { noBody, openForm } from '../body/gate.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
 import type { Input } from '../input.ts'
 
@@ -22,7 +22,7 @@ export const relayedQuery: Input<URLSearchParams, Call> = {
 export function relayedForm(bodies: SmallBodyReader): Input<URLSearchParams, Call> {
   return {
     bounds: openForm,
-    read: ({ ctx }) => bodies.readForm(ctx),
+    read: (call) => bodies.readForm(call),
   }
 }
 

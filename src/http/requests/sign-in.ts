@@ -10,7 +10,7 @@ import type { ApiCall, Call } from '../call.ts'
 import { presentSignIn } from '../answers/present.ts'
 import { isRedirectUri } from '../answers/sign-in-settings.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
-import { signInBody } from '../body/bounds.ts'
+import { signInBody } from '../body/gate.ts'
 import { faultsIn, isSignIn } from '../body/validate.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
 import type { AddressLimit } from '../callers/rate-limit.ts'
@@ -23,11 +23,12 @@ export function signInRequest(
   limit: AddressLimit,
   settings: MobileSettings,
 ): Input<AuthorizationGrant, Call> {
-  const read = async ({ ctx, query, parameters }: Call) => {
+  const read = async (call: Call) => {
+    const { ctx, query, parameters } = call
     const provider = settings.signInProviders.find(({ id }) => id === parameters['idp'])
     if (provider === undefined) throw new ServiceError('unknown_provider')
     await limit.count(ctx.req)
-    const body = await bodies.readJson(ctx)
+    const body = await bodies.readJson(call)
     const faults: RequestFault[] = []
     refuseParameters(query, faults)
     const grant = readGrant(body, faults, (redirectUri) =>
