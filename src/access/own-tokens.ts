@@ -97,6 +97,11 @@ export class OwnTokens {
     tokens.forgetToken(tokenId)
     return { token: rotated.token, text }
   }
+
+  /** @throws ServiceError `not_found` if the token has just ended */
+  async end({ id }: AccessToken): Promise<void> {
+    if (!(await this.#with.tokens.revoke(id))) throw new ServiceError('not_found')
+  }
 }
 
 function refuse(refusal: OwnTokenRefusal): never {

@@ -11,6 +11,7 @@ import {
   sensorListAnswers,
   openStatementsPerMinute,
   requestBodiesInFlightBytesMax,
+  statementAnswers,
 } from '../domain/limits.ts'
 import type { AppLinks } from '../domain/app-links.ts'
 import type { HistoryReader } from '../history/read-history.ts'
@@ -38,6 +39,7 @@ import { operationsRouter } from './operations-api.ts'
 import { AddressLimit, limitOf, RateLimits } from './callers/rate-limit.ts'
 import type { RateLimitsSettings } from './callers/rate-limit.ts'
 import { lineApiRouter } from './influx/line-api.ts'
+import { ProvenTokens } from './influx/proven-tokens.ts'
 import type { SkippedNotes } from './influx/skipped-series.ts'
 import type { LineSettings } from './influx/write-lines.ts'
 import { LongAnswers } from './answers/long-answers.ts'
@@ -97,6 +99,7 @@ export function createHttpServer(
   settings: HttpFaceSettings,
 ): HttpServer {
   const { live, rateCounters, apiDescription, clock, log } = collaborators
+  const { refusedWriter, refusedReader } = collaborators
   const draining = new Draining()
   draining.signal.addEventListener('abort', () => live.stop())
   const bodies = new BodyGate(requestBodiesInFlightBytesMax, clock)
@@ -115,7 +118,6 @@ export function createHttpServer(
     limitOf(rateCounters, 'open statements', openStatementsPerMinute),
     (request) => addresses.farKey(addresses.of(request)),
   )
-  const smallBodies = new SmallBodyReader(clock)
   const longAnswers = new LongAnswers(historyAnswers, clock)
   const sensorLists = new LongAnswers(sensorListAnswers, clock)
   const apis = { ...collaborators, longAnswers, sensorLists, bodies }
@@ -129,7 +131,9 @@ export function createHttpServer(
         ...collaborators,
         rateLimits,
         bodies,
-        smallBodies,
+        smallBodies: new SmallBodyReader(clock),
+        statements: new LongAnswers(statementAnswers, clock),
+        proven: new ProvenTokens(refusedWriter, refusedReader),
         failedTokens,
         openStatements,
         draining,

@@ -1,20 +1,21 @@
 // What requests contain and how it is read: the query, a JSON body, values in either. All faults
 // are collected before anything is refused.
 
-import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { ServiceError } from '../domain/errors.ts'
 import type { RequestFault } from '../domain/errors.ts'
 import { nameCharactersMax } from '../domain/limits.ts'
 import { parseInstant } from '../domain/time.ts'
 import type { ApiCall, Call } from './call.ts'
 import { pointerSegment } from './answers/fault-list.ts'
-import { noBody, sendingOf } from './body/gate.ts'
+import { jsonBody, noBody, sendingOf, signInBody } from './body/gate.ts'
 import type { BodyBounds, BodyGate } from './body/gate.ts'
 import { readJson } from './body/read-json.ts'
-import { allFaultsIn } from './body/validate.ts'
+import type { SmallBodyReader } from './body/read-small-body.ts'
+import { allFaultsIn, validated, validators } from './body/validate.ts'
+import type { Requests } from './body/validate.ts'
 
-/** What a route reads from a request before its handler runs, and the schema for it. */
-export interface Input<T, C extends Call = ApiCall> {
+/** What a route takes, for the documents too. */
+export interface InputFacts {
   readonly bounds: BodyBounds
   /** Of a JSON body: a file of schemas/request/ without its ending. */
   readonly schema?: string
@@ -22,25 +23,93 @@ export interface Input<T, C extends Call = ApiCall> {
   readonly isOptional?: boolean
   /** The same for the query. */
   readonly querySchema?: string
+}
+
+/** What a route of an API reads from a request before its handler runs. */
+export interface Input<T, C extends ApiCall = ApiCall> extends InputFacts {
   /** @throws ServiceError if the request cannot be read or is not valid against the schema */
-  read(call: C): T | Promise<T>
+  read(call: C, bodies: BodyGate): T | Promise<T>
+}
+
+/** The same of a route that needs no token. */
+export interface OpenInput<T> extends InputFacts {
+  /** @throws ServiceError as `Input.read` */
+  read(call: Call): T | Promise<T>
 }
 
 /** Nothing: the route has no parameters, and ignores a body. */
-export const none: Input<undefined, Call> = {
+export const none: OpenInput<undefined> = {
   bounds: noBody,
-  read(call) {
-    const faults: RequestFault[] = []
-    refuseParameters(call.query, faults)
-    throwFaults(faults)
-    return undefined
-  },
+  read: ({ query }) => readValid(undefined, query, () => undefined),
 }
 
 /** Nothing, whatever the request contains: monitors add parameters of their own. */
-export const anything: Input<undefined, Call> = {
+export const anything: OpenInput<undefined> = {
   bounds: noBody,
   read: () => undefined,
+}
+
+/** A JSON body with what its schema says of it. */
+export interface Sent<T> {
+  /** `undefined` if there are faults. */
+  readonly valid: T | undefined
+  /** Whatever was sent, valid or not; none of anything but an object. */
+  readonly members: Readonly<Record<string, unknown>>
+  /** May be added to. */
+  readonly faults: RequestFault[]
+}
+
+interface Reading<Body, T, C extends Call> {
+  /** What the caller has to pass before the body is read. */
+  readonly before?: (call: C) => void | Promise<void>
+  readonly read: (sent: Sent<Body>, call: C) => T
+  /** Whether every member may be left out, and the body with them. */
+  readonly isOptional?: boolean
+}
+
+/** A JSON body that a schema describes, and no query. */
+export function jsonInput<Name extends keyof Requests, T>(
+  schema: Name,
+  reading: Reading<Requests[Name], T, ApiCall>,
+): Input<T> {
+  const { isOptional = false } = reading
+  const read = async (call: ApiCall, bodies: BodyGate) => {
+    await reading.before?.(call)
+    const isThere = !isOptional || hasBody(call)
+    const body = isThere ? await bodies.read(sendingOf(call), readJson) : {}
+    return readSent(schema, body, call, reading)
+  }
+  return { bounds: jsonBody, schema, isOptional, read }
+}
+
+/** The same of somebody who is not known yet. */
+export function openJsonInput<Name extends keyof Requests, T>(
+  schema: Name,
+  bodies: SmallBodyReader,
+  reading: Reading<Requests[Name], T, Call>,
+): OpenInput<T> {
+  const read = async (call: Call) => {
+    await reading.before?.(call)
+    return readSent(schema, await bodies.readJson(call), call, reading)
+  }
+  return { bounds: signInBody, schema, read }
+}
+
+function hasBody({ ctx }: Call): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = ctx.req.headers
+  return length !== '0' || encoding !== undefined
+}
+
+function readSent<Name extends keyof Requests, T, C extends Call>(
+  schema: Name,
+  body: unknown,
+  call: C,
+  { read }: Reading<Requests[Name], T, C>,
+): T {
+  return readValid(body, call.query, (sent, faults) => {
+    const valid = validated(validators[schema], sent, faults)
+    return read({ valid, members: membersOf(sent), faults }, call)
+  })
 }
 
 /**
@@ -65,7 +134,7 @@ export function readParameters(query: string, faults: RequestFault[]): Record<st
 }
 
 /** Adds a fault for each parameter, for routes without any. */
-export function refuseParameters(query: string, faults: RequestFault[]): void {
+function refuseParameters(query: string, faults: RequestFault[]): void {
   if (query === '') return
   for (const name of Object.keys(readParameters(query, faults))) {
     const pointer = `/${pointerSegment(name)}`
@@ -121,35 +190,23 @@ export function notAnInstant(pointer: string): RequestFault {
   return { pointer, code: 'format', detail: INSTANT_DETAIL }
 }
 
-/** The query parameters that a schema describes; faults are added to `faults`. */
-export function readQuery<T extends object>(
+/** The parameters of a query that a schema describes; faults are added to `faults`. */
+export function readQuery<Name extends keyof Requests>(
   query: string,
-  isValid: ValidateFunction<T>,
+  schema: Name,
   faults: RequestFault[],
-): Partial<T> {
-  if (query === '') return {}
-  const parameters: unknown = readParameters(query, faults)
-  faults.push(...allFaultsIn(isValid, parameters))
-  return parameters as Partial<T>
+): Partial<Requests[Name]> {
+  return query === '' ? {} : checkParameters(readParameters(query, faults), schema, faults)
 }
 
-export async function readBody<T>(
-  bodies: BodyGate,
-  call: ApiCall,
-  read: (body: unknown, faults: RequestFault[]) => T,
-): Promise<T> {
-  return readValid(await bodies.read(sendingOf(call), readJson), call.query, read)
-}
-
-/** The same where every member may be left out, and the body with them. */
-export async function readOptionalBody<T>(
-  bodies: BodyGate,
-  call: ApiCall,
-  read: (body: unknown, faults: RequestFault[]) => T,
-): Promise<T> {
-  const { 'content-length': length = '0', 'transfer-encoding': encoding } = call.ctx.req.headers
-  const isThere = length !== '0' || encoding !== undefined
-  return isThere ? readBody(bodies, call, read) : readValid({}, call.query, read)
+/** The same of parameters that are read already. */
+export function checkParameters<Name extends keyof Requests>(
+  parameters: object,
+  schema: Name,
+  faults: RequestFault[],
+): Partial<Requests[Name]> {
+  faults.push(...allFaultsIn(validators[schema], parameters))
+  return parameters
 }
 
 /** @throws ServiceError `validation_failed` with all faults of the query and the body */
@@ -163,6 +220,12 @@ export function readValid<T>(
   const value = read(body, faults)
   throwFaults(faults)
   return value
+}
+
+/** The id in a path, `undefined` if it cannot be one. */
+export function parseId(text = ''): number | undefined {
+  const id = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : NaN
+  return Number.isSafeInteger(id) ? id : undefined
 }
 
 /** Periods may be widened by a day, and years must still have four digits. */

@@ -5,25 +5,24 @@ import type { SignIn } from '../access/sign-in.ts'
 import type { SignInLinks } from '../access/sign-in-links.ts'
 import type { OwnTokens } from '../access/own-tokens.ts'
 import type { AccessTokens } from '../access/tokens.ts'
-import type { HistoryReader } from '../history/read-history.ts'
 import type { IdentityProvider } from '../ports/identity.ts'
 import type { Clock } from '../ports/system.ts'
 import type { LiveSensors } from '../sensors/live-sensors.ts'
-import type { Sensors } from '../sensors/sensors.ts'
 import { accountDeletion, deleteAccount } from './requests/account-deletion.ts'
 import { showBootstrap } from './requests/bootstrap.ts'
 import { changesQuery, showChanges } from './requests/changes.ts'
 import { showDashboard } from './requests/dashboard.ts'
 import { streamEvents } from './requests/events.ts'
-import type { LongAnswers } from './answers/long-answers.ts'
-import { getHistory, historyQuery } from './requests/history.ts'
+import type { Histories } from './answers/history-answer.ts'
+import type { SensorLists } from './answers/sensor-list.ts'
+import { getHistory, getSeries, historyQuery, seriesQuery } from './requests/history.ts'
 import { linkSignInRequest, postLinkSignIn } from './requests/link-sign-in.ts'
 import { showUser } from './requests/me.ts'
 import { none } from './input.ts'
 import { relayedForm, relayedQuery, relayToApp } from './requests/relay.ts'
 import { listSensors, patchSensor, sensorPatch, showSensor } from './requests/sensors.ts'
-import { endSession, listSessions } from './requests/sessions.ts'
-import { logOut, postSignIn, signInRequest } from './requests/sign-in.ts'
+import { endSession, listSessions, logOut } from './requests/sessions.ts'
+import { postSignIn, signInRequest } from './requests/sign-in.ts'
 import {
   endToken,
   listTokens,
@@ -36,20 +35,14 @@ import {
 import type { AddressLimit } from './callers/rate-limit.ts'
 import type { BodyGate } from './body/gate.ts'
 import { SmallBodyReader } from './body/read-small-body.ts'
-import { getSeries, seriesQuery } from './requests/series.ts'
 import { ApiRoutes, OpenRoutes, MOBILE_API_BASE } from './routes.ts'
 import type { RouteTable } from './routes.ts'
 import type { MobileSettings } from './answers/sign-in-settings.ts'
 
-export interface MobileApiCollaborators {
+export interface MobileApiCollaborators extends Histories, SensorLists {
   readonly tokens: AccessTokens
   readonly ownTokens: OwnTokens
-  readonly sensors: Sensors
   readonly live: LiveSensors
-  readonly history: HistoryReader
-  readonly longAnswers: LongAnswers
-  /** Lists of all sensors of a user. */
-  readonly sensorLists: LongAnswers
   readonly signIn: SignIn
   readonly links: SignInLinks
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>
@@ -63,24 +56,22 @@ export function mobileApiRouter(
   collaborators: MobileApiCollaborators,
   settings: Pick<MobileSettings, 'mayEdit' | 'mayMakeTokens' | 'mayDeleteAccount'>,
 ): RouteTable {
-  const { tokens, ownTokens, sensors, sensorLists, live, history, longAnswers } = collaborators
-  const { bodies, clock } = collaborators
-  const api = new ApiRoutes(MOBILE_API_BASE, sensors)
-  const query = historyQuery
+  const { tokens, ownTokens, sensors, live, bodies, clock } = collaborators
+  const api = new ApiRoutes(MOBILE_API_BASE, sensors, bodies)
   const several = seriesQuery(sensors)
-  const lists = { sensors, sensorLists }
-  const ofSensor = getHistory(history, longAnswers)
-  const series = getSeries(history, longAnswers)
-  const patch = sensorPatch(bodies)
+  const all = listSensors(collaborators)
+  const ofSensor = getHistory(collaborators)
+  const series = getSeries(collaborators)
   // What no mobile token has.
   const edit = settings.mayEdit ? 'sensors:read' : 'sensors:write'
-  const deletion = accountDeletion(bodies, settings)
-  const order = newToken(bodies, settings)
-  const rotation = tokenRotation(ownTokens, bodies, settings)
+  const deletion = accountDeletion(settings)
+  const order = newToken(settings)
+  const rotation = tokenRotation(ownTokens, settings)
   const end = tokenEnd(ownTokens, settings)
+  const dashboard = showDashboard(collaborators)
   const events = streamEvents({ live, tokens, clock })
 
-  api.add('GET  /me',                       undefined,      none,  showUser())
+  api.add('GET  /me',                       undefined,      none,  showUser)
   api.add('POST /me/deletion',              undefined,      deletion, deleteAccount(tokens))
   api.add('POST /logout',                   undefined,      none,  logOut(tokens))
   api.add('GET  /sessions',                 undefined,      none,  listSessions(tokens))
@@ -88,14 +79,14 @@ export function mobileApiRouter(
   api.add('GET  /tokens',                   undefined,      none,  listTokens(ownTokens))
   api.add('POST /tokens',                   undefined,      order, postToken(ownTokens, settings))
   api.add('POST /tokens/:token/rotation',   undefined,      rotation, rotateToken(ownTokens))
-  api.add('DELETE /tokens/:token',          undefined,      end,   endToken(tokens))
-  api.add('GET  /dashboard',                'sensors:read', none,  showDashboard(lists))
-  api.add('GET  /sensors',                  'sensors:read', none,  listSensors(lists))
+  api.add('DELETE /tokens/:token',          undefined,      end,   endToken(ownTokens))
+  api.add('GET  /dashboard',                'sensors:read', none,  dashboard)
+  api.add('GET  /sensors',                  'sensors:read', none,  all)
   api.add('GET  /changes',                  'sensors:read', changesQuery, showChanges(sensors))
   api.add('GET  /measurements',             'sensors:read', several, series)
   api.own('GET  /sensors/:id',              'sensors:read', none,  showSensor(sensors))
-  api.own('PATCH /sensors/:id',             edit,           patch, patchSensor(sensors))
-  api.own('GET  /sensors/:id/measurements', 'sensors:read', query, ofSensor)
+  api.own('PATCH /sensors/:id',             edit,           sensorPatch, patchSensor(sensors))
+  api.own('GET  /sensors/:id/measurements', 'sensors:read', historyQuery, ofSensor)
   api.add('GET  /events',                   'sensors:read', none,  events)
   return api
 }

@@ -10,7 +10,9 @@ import { ServiceError } from '../domain/errors.ts'
 import type { Sensors } from '../sensors/sensors.ts'
 import { requireRight } from './callers/authenticate.ts'
 import type { ApiCall, Call, CallState, SensorCall } from './call.ts'
-import type { Input } from './input.ts'
+import type { BodyGate } from './body/gate.ts'
+import { parseId } from './input.ts'
+import type { Input, InputFacts, OpenInput } from './input.ts'
 
 export const DAEMON_API_BASE = '/api/v1'
 export const MOBILE_API_BASE = '/api/mobile/v1'
@@ -36,7 +38,7 @@ export interface RouteRow {
   readonly isOpen: boolean
   /** `undefined`: none is required. */
   readonly right: Right | undefined
-  readonly input: Pick<Input<unknown, never>, 'bounds' | 'schema' | 'isOptional' | 'querySchema'>
+  readonly input: InputFacts
 }
 
 /** The routes of a table and its rows, in order. */
@@ -54,7 +56,7 @@ export class OpenRoutes implements RouteTable {
     this.router = createRouter(base)
   }
 
-  add<T>(address: Address, input: Input<T, Call>, handler: Handler<Call, T>): void {
+  add<T>(address: Address, input: OpenInput<T>, handler: Handler<Call, T>): void {
     const facts = { isOpen: true, right: undefined, input }
     addRoute(this, address, facts, async (ctx) => {
       const call = callOf(ctx)
@@ -68,10 +70,12 @@ export class ApiRoutes implements RouteTable {
   readonly router: CallRouter
   readonly rows: RouteRow[] = []
   readonly #sensors: Sensors
+  readonly #bodies: BodyGate
 
-  constructor(base: string, sensors: Sensors) {
+  constructor(base: string, sensors: Sensors, bodies: BodyGate) {
     this.router = createRouter(base)
     this.#sensors = sensors
+    this.#bodies = bodies
   }
 
   /** @param right `undefined`: any live token will do */
@@ -84,7 +88,7 @@ export class ApiRoutes implements RouteTable {
     // An async function would keep its input alive while the handler waits for the disk.
     addRoute(this, address, { isOpen: false, right, input }, (ctx) => {
       const call = apiCallOf(ctx, right)
-      const read = input.read(call)
+      const read = input.read(call, this.#bodies)
       return read instanceof Promise
         ? read.then((value) => handler(call, value))
         : handler(call, read)
@@ -100,7 +104,7 @@ export class ApiRoutes implements RouteTable {
   ): void {
     addRoute(this, address, { isOpen: false, right, input }, async (ctx) => {
       const call = await this.#withSensor(apiCallOf(ctx, right))
-      await handler(call, await input.read(call))
+      await handler(call, await input.read(call, this.#bodies))
     })
   }
 
@@ -143,10 +147,4 @@ function apiCallOf({ state, params }: CallContext, right: Right | undefined): Ap
   if (principal === undefined) throw new Error('BUG: a route of an API without a principal')
   if (right !== undefined) requireRight(principal, right)
   return { ...call, parameters: params, principal }
-}
-
-/** The id in a path, `undefined` if it cannot be one. */
-export function parseId(text = ''): number | undefined {
-  const id = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : NaN
-  return Number.isSafeInteger(id) ? id : undefined
 }

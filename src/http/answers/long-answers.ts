@@ -3,16 +3,24 @@
 // anything, those of the user with the fewest under way first. While any waits, the answer in its
 // way whose client is slowest is cut off every second, so nobody keeps others out by not reading.
 // It is one of a user with more than an equal share, or of the user who waits.
+//
+// A short answer is sent in one piece, a long one streamed as fast as the client reads it. If the
+// store fails half way, the connection is cut: a body that ends normally is complete.
 
+import { Readable } from 'node:stream'
+import type { Context } from 'koa'
 import { postponedError } from '../../domain/errors.ts'
 import type { ServiceError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
+import { ClientGone } from '../call.ts'
 import { Turns } from './turns.ts'
 
 /** A client that we have waited for less than this is not slow yet. */
 const SLOW_AFTER_MS = 5 * SECOND_MS
 const CHECK_EVERY_MS = SECOND_MS
+/** Bytes gathered before a response is streamed. */
+const WHOLE_BYTES_MAX = 128 * 1024
 
 export interface LongAnswersLimits {
   readonly ofUserMax: number
@@ -193,5 +201,70 @@ export class LongAnswer {
 
   end(): void {
     this.#onEnd()
+  }
+}
+
+/**
+ * Responds with a text, streamed if it is long.
+ *
+ * @param read sets the headers. @returns the whole text, in order
+ * @throws ClientGone
+ */
+export async function answerInPieces(
+  ctx: Context,
+  longAnswers: LongAnswers,
+  userId: number,
+  read: () => Promise<AsyncIterable<Buffer>>,
+): Promise<void> {
+  const answer = await longAnswers.begin(userId)
+  try {
+    if (ctx.req.socket.destroyed) throw new ClientGone()
+    const pieces = await read()
+    const body = await bodyOf(ctx, answer, pieces[Symbol.asyncIterator]())
+    ctx.status = 200
+    if (body !== undefined) ctx.body = body
+  } finally {
+    if (ctx.body instanceof Readable && !ctx.res.closed) ctx.res.once('close', () => answer.end())
+    else answer.end()
+  }
+}
+
+async function bodyOf(
+  ctx: Context,
+  answer: LongAnswer,
+  unread: AsyncIterator<Buffer>,
+): Promise<Buffer | Readable | undefined> {
+  const { start, isWhole } = await gather(unread)
+  if (isWhole) return start
+  if (ctx.method === 'HEAD') {
+    await unread.return?.()
+    ctx.res.removeHeader('Content-Length')
+    return undefined
+  }
+  const cut = () => ctx.res.destroy()
+  // One piece is enough to buffer while waiting for the client.
+  const stream = Readable.from(answer.piecesOf(resume(start, unread), cut), { highWaterMark: 1 })
+  stream.once('close', () => void unread.return?.())
+  // Errors do not pass through a compressor by themselves.
+  stream.once('error', cut)
+  return stream
+}
+
+async function gather(unread: AsyncIterator<Buffer>): Promise<{ start: Buffer; isWhole: boolean }> {
+  const gathered: Buffer[] = []
+  let bytes = 0
+  while (bytes < WHOLE_BYTES_MAX) {
+    const next = await unread.next()
+    if (next.done === true) return { start: Buffer.concat(gathered), isWhole: true }
+    gathered.push(next.value)
+    bytes += next.value.length
+  }
+  return { start: Buffer.concat(gathered), isWhole: false }
+}
+
+async function* resume(start: Buffer, unread: AsyncIterator<Buffer>): AsyncIterable<Buffer> {
+  yield start
+  for (let next = await unread.next(); next.done !== true; next = await unread.next()) {
+    if (next.value.length > 0) yield next.value
   }
 }

@@ -5,6 +5,7 @@ import type { AccessToken, Principal, User as DomainUser } from '../../domain/ac
 import { compensate } from '../../domain/sensor.ts'
 import { formatInstant, SECOND_MS } from '../../domain/time.ts'
 import type { DataIdentity } from '../../ports/control-reader.ts'
+import type { LiveEvent } from '../../sensors/sensor-watch.ts'
 import type { SensorState, StateChanges } from '../../sensors/sensors.ts'
 import type { MobileSettings } from './sign-in-settings.ts'
 import type {
@@ -37,12 +38,12 @@ export function presentSensor({ sensor, isOnline }: SensorState): Sensor {
   }
 }
 
-/** As in an event. @param fromMs from when on its history has changed; `null`: it has not */
-export function presentChangedSensor(
-  state: SensorState,
-  fromMs: number | null,
-): Sensor & { readonly history_changed_from: string | null } {
-  return { ...presentSensor(state), history_changed_from: presentInstant(fromMs) }
+/** The data of a live event. */
+export function presentEvent(event: LiveEvent): object {
+  if (event.kind === 'reset') return {}
+  if (event.kind === 'sensor_deleted') return { id: event.sensorId }
+  const historyFrom = presentInstant(event.historyFromMs)
+  return { ...presentSensor(event.state), history_changed_from: historyFrom }
 }
 
 export function presentDaemonMe(

@@ -13,6 +13,7 @@ const PART_SENSORS = 500
 
 export interface SensorLists {
   readonly sensors: Sensors
+  /** Lists of all sensors of a user. */
   readonly sensorLists: LongAnswers
 }
 

@@ -14,7 +14,6 @@ import type { EventIdTexts } from './event-id-texts.ts'
 import { BatchScanner } from './scan-batch.ts'
 import { readJson } from '../body/read-json.ts'
 import type { LetOthers } from '../answers/turns.ts'
-import { isBatchQuery } from '../body/validate.ts'
 import { readQuery, throwFaults } from '../input.ts'
 import type { Input } from '../input.ts'
 import { keepRefused } from './keep-refused.ts'
@@ -54,7 +53,7 @@ async function readFit(
   body: unknown,
 ): Promise<FitElements | PartialBatch> {
   const faults: RequestFault[] = []
-  const parameters = readQuery(call.query, isBatchQuery, faults)
+  const parameters = readQuery(call.query, 'batch-query', faults)
   const value = readBatch(body, faults)
   if (parameters.on_invalid === 'skip') return new PartialBatch(value, faults, body)
   if (faults.length === 0) return value

@@ -44,24 +44,32 @@ for (const [name, schema] of SCHEMA_FILES) {
   if (!name.startsWith('response/')) ajv.addSchema(schema, `/${name}`)
 }
 
-export const isMeasurement = compiled<Measurement>('measurement')
-export const isBatch = compiled<MeasurementBatch>('measurement-batch')
+/** What the schemas in schemas/request/ describe, by their names. */
+export interface Requests {
+  'account-deletion': AccountDeletion
+  'batch-query': BatchQueryRequest
+  'changes-query': ChangesQueryRequest
+  'daemon-token-rotation': DaemonTokenRotation
+  'history-query': HistoryQueryRequest
+  'link-sign-in': LinkGrant
+  measurement: Measurement
+  'measurement-batch': MeasurementBatch
+  'new-daemon-token': NewDaemonToken
+  'sensor-patch': SensorPatch
+  'series-query': SeriesQueryRequest
+  'sign-in': AuthorizationGrant
+}
+
+/** Compiled now: the first request should not wait for it. */
+export const validators = Object.fromEntries(
+  Array.from(SCHEMA_FILES.keys())
+    .filter((file) => file.startsWith('request/'))
+    .map((file) => [file.slice('request/'.length, -'.json'.length), ajv.getSchema(`/${file}`)]),
+) as unknown as { readonly [Name in keyof Requests]: ValidateFunction<Requests[Name]> }
+
+export const isMeasurement = validators.measurement
 /** A batch without its elements, which are checked against `isMeasurement` one by one. */
 export const isBatchFrame = ajv.compile(withoutItems(batchSchema))
-export const isBatchQuery = compiled<BatchQueryRequest>('batch-query')
-export const isSensorPatch = compiled<SensorPatch>('sensor-patch')
-export const isSignIn = compiled<AuthorizationGrant>('sign-in')
-export const isAccountDeletion = compiled<AccountDeletion>('account-deletion')
-export const isNewDaemonToken = compiled<NewDaemonToken>('new-daemon-token')
-export const isTokenRotation = compiled<DaemonTokenRotation>('daemon-token-rotation')
-export const isLinkSignIn = compiled<LinkGrant>('link-sign-in')
-export const isHistoryQuery = compiled<HistoryQueryRequest>('history-query')
-export const isChangesQuery = compiled<ChangesQueryRequest>('changes-query')
-export const isSeriesQuery = compiled<SeriesQueryRequest>('series-query')
-
-function compiled<T>(name: string): ValidateFunction<T> {
-  return ajv.getSchema<T>(`/request/${name}.json`)!
-}
 
 function withoutItems(schema: typeof batchSchema): object {
   const { items: _items, ...measurements } = schema.properties.measurements

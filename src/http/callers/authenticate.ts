@@ -17,20 +17,8 @@ export function readBearerToken(header: string | undefined): string | undefined 
   return text === '' ? undefined : text
 }
 
-/**
- * The text of a token as InfluxDB clients send it: `Token T`, `Token name:T`, `Bearer T`, or
- * `Basic` with the token as the password. `undefined` if the header has none.
- */
-export function readInfluxToken(header: string | undefined): string | undefined {
-  const [, scheme = '', credentials = ''] = /^(token|basic) +(\S+) *$/i.exec(header ?? '') ?? []
-  if (scheme === '') return readBearerToken(header)
-  const isBasic = scheme.toLowerCase() === 'basic'
-  const text = isBasic ? Buffer.from(credentials, 'base64').toString() : credentials
-  // Our tokens contain no colon.
-  return text.slice(text.lastIndexOf(':') + 1) || undefined
-}
-
-interface Collaborators {
+/** What tokens are looked up in, and who may try no more of them. */
+export interface TokenChecks {
   readonly tokens: AccessTokens
   readonly failedTokens: AddressLimit
 }
@@ -51,7 +39,7 @@ interface Asked {
 export function authenticate(
   request: IncomingMessage,
   text: string | undefined,
-  { tokens, failedTokens }: Collaborators,
+  { tokens, failedTokens }: TokenChecks,
   asked: Asked,
 ): Principal | Promise<Principal> {
   try {

@@ -2,7 +2,8 @@
 // write API. Never 404, 409 or 422: there are senders that throw away what they sent on these.
 
 import type { ErrorCode, ServiceError } from '../../domain/errors.ts'
-import { presentError } from '../answers/errors.ts'
+import type { Log } from '../../ports/system.ts'
+import { logFault, presentError, publicError } from '../answers/errors.ts'
 import { answerJson } from '../call.ts'
 import type { Call } from '../call.ts'
 
@@ -85,27 +86,36 @@ export function answerInvalid(call: Call, version: WriteVersion, message: string
   answerInflux(call, version, { ...INVALID, message })
 }
 
-/** Answers that something failed, as the problem that it would be elsewhere. */
-export function answerFailure(call: Call, version: WriteVersion, error: ServiceError): void {
-  call.ctx.state['code'] = error.code
-  setFailureHeaders(call, presentError(error, call.requestId).headers)
+/** Answers that something failed, as the problem that it would be elsewhere. @returns its code */
+export function answerFailure(
+  call: Call,
+  version: WriteVersion,
+  thrown: unknown,
+  log: Log,
+): ErrorCode {
+  const { error } = noteFailure(call, thrown, log)
   const maxLength = error.code === 'body_too_large' ? error.members['limit'] : undefined
-  const message = error.detail ?? messageOf(error)
+  const message = messageOf(error)
   answerInflux(call, version, { ...failureOf(error.code, version), message, maxLength })
+  return error.code
 }
 
 /** Answers that a statement was not answered: with the status that the failure has elsewhere. */
-export function answerUnread(call: Call, error: ServiceError): void {
-  call.ctx.state['code'] = error.code
-  const { status, headers } = presentError(error, call.requestId)
-  setFailureHeaders(call, headers)
-  answerJson(call, status, JSON.stringify({ error: error.detail ?? messageOf(error) }))
+export function answerUnread(call: Call, thrown: unknown, log: Log): void {
+  const { error, status } = noteFailure(call, thrown, log)
+  answerJson(call, status, JSON.stringify({ error: messageOf(error) }))
 }
 
-function setFailureHeaders({ ctx }: Call, headers: Readonly<Record<string, string>>): void {
+/** Sets the headers of a failure, and notes it for the log. */
+function noteFailure(call: Call, thrown: unknown, log: Log) {
+  const error = publicError(thrown)
+  const { status, headers } = presentError(error, call.requestId)
+  logFault(log, call, thrown)
+  call.ctx.state['code'] = error.code
   for (const name of ['Retry-After', 'WWW-Authenticate']) {
-    if (headers[name] !== undefined) ctx.set(name, headers[name])
+    if (headers[name] !== undefined) call.ctx.set(name, headers[name])
   }
+  return { error, status }
 }
 
 function failureOf(code: ErrorCode, version: WriteVersion): InfluxFailure {
@@ -115,7 +125,8 @@ function failureOf(code: ErrorCode, version: WriteVersion): InfluxFailure {
   return FAILURES[code] ?? UNAVAILABLE
 }
 
-function messageOf({ code, members }: ServiceError): string {
+function messageOf({ code, detail, members }: ServiceError): string {
+  if (detail !== undefined) return detail
   const words = code.replaceAll('_', ' ')
   const { limit } = members
   return typeof limit === 'number' ? `${words}: the limit is ${limit}` : words

@@ -1,24 +1,17 @@
 // Writing line protocol, as clients of InfluxDB do: admitted whole, stored in transactions of 500,
 // answered when all of it is on disk.
 
-import type { Principal } from '../../domain/access.ts'
-import type { Submissions } from '../../ingest/submissions.ts'
 import { unitOf } from '../../line-protocol/point-time.ts'
 import { readLines } from '../../line-protocol/read-lines.ts'
 import type { LineBody, LineRules } from '../../line-protocol/read-lines.ts'
 import { SeriesMemory, SeriesRoom } from '../../line-protocol/series.ts'
-import type { RefusedReader, RefusedWriter } from '../../ports/refused.ts'
 import type { Metrics } from '../../ports/system.ts'
-import type { ApiCall, Call } from '../call.ts'
+import type { ApiCall, CallState } from '../call.ts'
 import { sendingOf } from '../body/gate.ts'
 import type { BodyGate } from '../body/gate.ts'
-import { requireRight } from '../callers/authenticate.ts'
 import { chargeOf } from '../callers/rate-limit.ts'
-import type { RateLimits } from '../callers/rate-limit.ts'
 import { answerInvalid, answerPartly, answerStored } from './line-answers.ts'
 import type { WriteVersion } from './line-answers.ts'
-import { ProvenTokens } from './proven-tokens.ts'
-import type { SkippedNotes } from './skipped-series.ts'
 import { LineStoring } from './store-lines.ts'
 import type { LineStores, StoredBody } from './store-lines.ts'
 
@@ -32,13 +25,8 @@ export interface LineSettings {
   readonly lineSerialTags: readonly string[]
 }
 
-export interface LineIntake {
-  readonly submissions: Submissions
-  readonly refusedWriter: RefusedWriter
-  readonly refusedReader: Pick<RefusedReader, 'hasStoredLines'>
-  readonly skippedNotes: SkippedNotes
+export interface LineIntake extends LineStores {
   readonly metrics: Metrics
-  readonly rateLimits: RateLimits
   readonly bodies: BodyGate
 }
 
@@ -49,18 +37,9 @@ export class LineWrites {
   /** By the prefix of serial numbers. */
   readonly #series = new Map<string, SeriesMemory>()
   #seriesRoom = new SeriesRoom()
-  readonly #stores: LineStores
 
   constructor(intake: LineIntake, { lineFields, lineSerialTags }: LineSettings) {
-    const { submissions, rateLimits, refusedWriter, refusedReader, skippedNotes } = intake
     this.#with = intake
-    this.#stores = {
-      submissions,
-      rateLimits,
-      refusedWriter,
-      skippedNotes,
-      proven: new ProvenTokens(refusedWriter, refusedReader),
-    }
     this.#fields = new Set(lineFields.map((name) => name.toLowerCase()))
     this.#serialTags = lineSerialTags
   }
@@ -70,25 +49,22 @@ export class LineWrites {
    *
    * @throws ServiceError when nothing is stored, or not all is and the same can be sent again
    */
-  async write(call: Call, principal: Principal, version: WriteVersion): Promise<void> {
-    const { submissions, rateLimits } = this.#with
-    requireRight(principal, 'measurements:write')
-    const { token, user } = principal
-    const spent = await rateLimits.countRequest(token, call.ctx.res)
-    submissions.admit(user.id)
+  async write(call: ApiCall, version: WriteVersion): Promise<void> {
+    const { token, user } = call.principal
+    this.#with.submissions.admit(user.id)
+    const { spent } = call.ctx.state as CallState
     if (spent !== undefined) throw spent
     const precision = new URLSearchParams(call.query).get('precision') || 'ns'
     const unitNs = unitOf(precision, version)
     if (unitNs === undefined) {
       return answerInvalid(call, version, `invalid precision ${JSON.stringify(precision)}`)
     }
-    const apiCall = { ...call, principal }
     const series = this.#seriesWith(token.serialNumberPrefix)
-    const body = await this.#read(apiCall, { series, unitNs })
-    const stored = await new LineStoring(this.#stores, apiCall, unitNs).store(body)
+    const body = await this.#read(call, { series, unitNs })
+    const stored = await new LineStoring(this.#with, call, unitNs).store(body)
     const { outcome, unstored } = stored
     this.#with.metrics.noteLinePoints({ ...outcome, refused: unstored.count })
-    await this.#answer(apiCall, version, stored)
+    await this.#answer(call, version, stored)
   }
 
   #seriesWith(serialNumberPrefix: string): SeriesMemory {
@@ -126,7 +102,7 @@ export class LineWrites {
       return answerPartly(call, version, { named, count, lineCount, outcome })
     }
     const isNothing = outcome.created + outcome.duplicates === 0 && outcome.skipped > 0
-    if (isNothing && !(await this.#stores.proven.has(call.principal.token.id))) {
+    if (isNothing && !(await this.#with.proven.has(call.principal.token.id))) {
       const fields = fieldsSeen.join(', ')
       const none = `none of these fields is known as a temperature: ${fields}`
       return answerInvalid(call, version, `${none}; LINE_FIELDS adds names`)

@@ -5,18 +5,16 @@ import type { Sensors } from '../../sensors/sensors.ts'
 import { answerJson } from '../call.ts'
 import type { ApiCall } from '../call.ts'
 import { presentChanges } from '../answers/present.ts'
-import { noBody } from '../body/gate.ts'
-import { isChangesQuery } from '../body/validate.ts'
-import { readQuery, throwFaults } from '../input.ts'
+import { none, readQuery, throwFaults } from '../input.ts'
 import type { Input } from '../input.ts'
 
 /** The cursor, `undefined` without one. */
 export const changesQuery: Input<string | undefined> = {
-  bounds: noBody,
+  ...none,
   querySchema: 'changes-query',
   read({ query }) {
     const faults: RequestFault[] = []
-    const { since } = readQuery(query, isChangesQuery, faults)
+    const { since } = readQuery(query, 'changes-query', faults)
     throwFaults(faults)
     return since
   },

@@ -10,11 +10,10 @@ import type { AccessTokens } from '../../access/tokens.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
 import type { LiveSensors } from '../../sensors/live-sensors.ts'
-import type { LiveEvent } from '../../sensors/sensor-watch.ts'
 import type { Subscription } from '../../sensors/subscription.ts'
 import { readBearerToken } from '../callers/authenticate.ts'
 import type { ApiCall } from '../call.ts'
-import { presentChangedSensor } from '../answers/present.ts'
+import { presentEvent } from '../answers/present.ts'
 
 /** How long a client should wait before it reconnects. */
 const RETRY_MS = 3 * SECOND_MS
@@ -88,7 +87,10 @@ export async function* eventTexts(
       const isSilent = clock.monotonicMs() - toldAtMs < HEARTBEAT_MS
       if (events.length === 0 && isSilent) continue
       if (!(await isAllowed())) return
-      yield events.length === 0 ? ':\n\n' : events.map(textOf).join('')
+      const texts = events.map((event) => {
+        return `id: ${event.id}\nevent: ${event.kind}\ndata: ${JSON.stringify(presentEvent(event))}\n\n`
+      })
+      yield texts.join('') || ':\n\n'
       toldAtMs = clock.monotonicMs()
     }
   } finally {
@@ -100,14 +102,4 @@ export async function* eventTexts(
 function openingOf({ lastEventId }: Subscription): string {
   const id = lastEventId === undefined ? '' : `id: ${lastEventId}\n`
   return `retry: ${RETRY_MS}\n${id}\n`
-}
-
-function textOf(event: LiveEvent): string {
-  return `id: ${event.id}\nevent: ${event.kind}\ndata: ${JSON.stringify(dataOf(event))}\n\n`
-}
-
-function dataOf(event: LiveEvent): object {
-  if (event.kind === 'reset') return {}
-  if (event.kind === 'sensor_deleted') return { id: event.sensorId }
-  return presentChangedSensor(event.state, event.historyFromMs)
 }

@@ -14,8 +14,6 @@ export function showDaemonMe(tokens: AccessTokens, dataIdentity: DataIdentity) {
   }
 }
 
-export function showUser() {
-  return (call: ApiCall): void => {
-    answerJson(call, 200, JSON.stringify({ data: presentUser(call.principal.user) }))
-  }
+export function showUser(call: ApiCall): void {
+  answerJson(call, 200, JSON.stringify({ data: presentUser(call.principal.user) }))
 }

@@ -5,25 +5,23 @@
 import { ServiceError } from '../../domain/errors.ts'
 import type { Call } from '../call.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
-import { noBody, openForm } from '../body/gate.ts'
+import { openForm } from '../body/gate.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
-import type { Input } from '../input.ts'
+import { none } from '../input.ts'
+import type { OpenInput } from '../input.ts'
 
 const RELAYED = ['code', 'state', 'iss', 'error', 'error_description']
 const SEE_OTHER = 303
 
 /** The provider's response, in the query. */
-export const relayedQuery: Input<URLSearchParams, Call> = {
-  bounds: noBody,
+export const relayedQuery: OpenInput<URLSearchParams> = {
+  ...none,
   read: ({ query }) => new URLSearchParams(query),
 }
 
 /** The provider's response, as a posted form. */
-export function relayedForm(bodies: SmallBodyReader): Input<URLSearchParams, Call> {
-  return {
-    bounds: openForm,
-    read: (call) => bodies.readForm(call),
-  }
+export function relayedForm(bodies: SmallBodyReader): OpenInput<URLSearchParams> {
+  return { bounds: openForm, read: (call) => bodies.readForm(call) }
 }
 
 export function relayToApp({ signInProviders, callbackUrl }: MobileSettings) {

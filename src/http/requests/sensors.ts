@@ -1,7 +1,6 @@
 // The sensors of the caller: listing, showing, changing and deleting them.
 
 import { ServiceError } from '../../domain/errors.ts'
-import type { RequestFault } from '../../domain/errors.ts'
 import type { SensorChange } from '../../domain/sensor.ts'
 import type { Sensors } from '../../sensors/sensors.ts'
 import { answerJson } from '../call.ts'
@@ -9,11 +8,7 @@ import type { ApiCall, SensorCall } from '../call.ts'
 import { presentSensor } from '../answers/present.ts'
 import { answerSensorList } from '../answers/sensor-list.ts'
 import type { SensorLists } from '../answers/sensor-list.ts'
-import { jsonBody } from '../body/gate.ts'
-import { isSensorPatch, validated } from '../body/validate.ts'
-import type { BodyGate } from '../body/gate.ts'
-import { membersOf, nameFaults, readBody } from '../input.ts'
-import type { Input } from '../input.ts'
+import { jsonInput, nameFaults } from '../input.ts'
 
 export function listSensors(lists: SensorLists) {
   return (call: ApiCall): Promise<void> =>
@@ -27,23 +22,18 @@ export function showSensor(sensors: Sensors) {
   }
 }
 
-export function sensorPatch(bodies: BodyGate): Input<SensorChange> {
-  const read = (call: ApiCall) => readBody(bodies, call, readPatch)
-  return { bounds: jsonBody, schema: 'sensor-patch', read }
-}
-
-/** The change that a valid patch asks for; faults are added to `faults`. */
-function readPatch(body: unknown, faults: RequestFault[]): SensorChange {
-  const { alias } = membersOf(body)
-  const trimmed = typeof alias === 'string' ? alias.trim() : undefined
-  const patch = validated(isSensorPatch, body, faults)
-  if (trimmed !== undefined) faults.push(...nameFaults('/alias', trimmed))
-  const { compensation } = patch ?? {}
-  return {
-    ...(trimmed !== undefined && { alias: trimmed }),
-    ...(compensation !== undefined && { compensationCelsius: compensation + 0 }),
-  }
-}
+/** The change that a patch asks for. */
+export const sensorPatch = jsonInput('sensor-patch', {
+  read({ valid, members: { alias }, faults }): SensorChange {
+    const trimmed = typeof alias === 'string' ? alias.trim() : undefined
+    if (trimmed !== undefined) faults.push(...nameFaults('/alias', trimmed))
+    const { compensation } = valid ?? {}
+    return {
+      ...(trimmed !== undefined && { alias: trimmed }),
+      ...(compensation !== undefined && { compensationCelsius: compensation + 0 }),
+    }
+  },
+})
 
 export function patchSensor(sensors: Sensors) {
   return async (call: SensorCall, change: SensorChange): Promise<void> => {

@@ -5,7 +5,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { answerJson } from '../call.ts'
 import type { ApiCall } from '../call.ts'
 import { presentSession } from '../answers/present.ts'
-import { parseId } from '../routes.ts'
+import { parseId } from '../input.ts'
 
 export function listSessions(tokens: AccessTokens) {
   return async (call: ApiCall): Promise<void> => {
@@ -21,6 +21,13 @@ export function endSession(tokens: AccessTokens) {
     const tokenId = parseId(parameters['session'])
     const wasThere = tokenId !== undefined && (await tokens.endSession(principal.user.id, tokenId))
     if (!wasThere) throw new ServiceError('not_found')
+    ctx.status = 204
+  }
+}
+
+export function logOut(tokens: AccessTokens) {
+  return async ({ ctx, principal }: ApiCall): Promise<void> => {
+    await tokens.revoke(principal.token.id)
     ctx.status = 204
   }
 }

@@ -1,23 +1,17 @@
 // The daemon tokens of the caller: made on a phone or the page, for the devices at home.
 
 import type { MadeToken, OwnTokenOrder, OwnTokens } from '../../access/own-tokens.ts'
-import type { AccessTokens } from '../../access/tokens.ts'
 import { ALL_RIGHTS } from '../../domain/access.ts'
 import type { AccessToken, Right } from '../../domain/access.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import type { RequestFault } from '../../domain/errors.ts'
 import { makingSessionAgeMsMax } from '../../domain/limits.ts'
 import { answerJson } from '../call.ts'
 import type { ApiCall } from '../call.ts'
 import { presentDaemonToken } from '../answers/present.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
-import { jsonBody } from '../body/gate.ts'
 import { requireNewSession } from '../callers/authenticate.ts'
-import type { BodyGate } from '../body/gate.ts'
-import { isNewDaemonToken, isTokenRotation, validated } from '../body/validate.ts'
-import { membersOf, nameFaults, none, readBody, readOptionalBody } from '../input.ts'
+import { jsonInput, nameFaults, none, parseId } from '../input.ts'
 import type { Input } from '../input.ts'
-import { parseId } from '../routes.ts'
 
 const OVERLAP_DAYS = 7
 const NOT_HERE = 'People cannot make daemon tokens here: ask the operator for one.'
@@ -39,25 +33,23 @@ export function listTokens(ownTokens: OwnTokens) {
 }
 
 /** What the caller may do is checked before the body is read. */
-export function newToken(bodies: BodyGate, settings: Settings): Input<OwnTokenOrder> {
-  const read = (call: ApiCall) => {
-    checkCaller(call, settings)
-    return readBody(bodies, call, (body, faults) => readOrder(body, faults, settings))
-  }
-  return { bounds: jsonBody, schema: 'new-daemon-token', read }
-}
-
-/** The order of a valid body; faults are added to `faults`. */
-function readOrder(body: unknown, faults: RequestFault[], settings: Settings): OwnTokenOrder {
-  const given = membersOf(body)['name']
-  const name = typeof given === 'string' ? given.trim() : ''
-  const valid = validated(isNewDaemonToken, body, faults)
-  faults.push(...nameFaults('/name', name))
-  const { scopes, sn_prefix: serialNumberPrefix = '', expires_in_days: lifetimeDays } = valid ?? {}
-  const rights = ALL_RIGHTS.filter((right) =>
-    scopes === undefined ? isGrantable(right, settings) : scopes.includes(right),
-  )
-  return { name, rights, serialNumberPrefix, lifetimeDays }
+export function newToken(settings: Settings): Input<OwnTokenOrder> {
+  return jsonInput('new-daemon-token', {
+    before: (call) => checkCaller(call, settings),
+    read({ valid, members, faults }) {
+      const name = typeof members['name'] === 'string' ? members['name'].trim() : ''
+      faults.push(...nameFaults('/name', name))
+      const {
+        scopes,
+        sn_prefix: serialNumberPrefix = '',
+        expires_in_days: lifetimeDays,
+      } = valid ?? {}
+      const rights = ALL_RIGHTS.filter((right) =>
+        scopes === undefined ? isGrantable(right, settings) : scopes.includes(right),
+      )
+      return { name, rights, serialNumberPrefix, lifetimeDays }
+    },
+  })
 }
 
 export function postToken(ownTokens: OwnTokens, settings: Settings) {
@@ -67,23 +59,20 @@ export function postToken(ownTokens: OwnTokens, settings: Settings) {
   }
 }
 
-export function tokenRotation(
-  ownTokens: OwnTokens,
-  bodies: BodyGate,
-  settings: Settings,
-): Input<OwnRotation> {
-  const read = async (call: ApiCall) => {
-    checkCaller(call, settings)
-    const token = await findNamed(call, ownTokens)
-    checkRights(token.rights, settings)
-    const overlapDays = await readOptionalBody(bodies, call, readOverlap)
-    return { token, overlapDays }
+export function tokenRotation(ownTokens: OwnTokens, settings: Settings): Input<OwnRotation> {
+  const overlap = jsonInput('daemon-token-rotation', {
+    isOptional: true,
+    read: ({ valid }) => valid?.overlap_days ?? OVERLAP_DAYS,
+  })
+  return {
+    ...overlap,
+    async read(call, bodies) {
+      checkCaller(call, settings)
+      const token = await findNamed(call, ownTokens)
+      checkRights(token.rights, settings)
+      return { token, overlapDays: await overlap.read(call, bodies) }
+    },
   }
-  return { bounds: jsonBody, schema: 'daemon-token-rotation', isOptional: true, read }
-}
-
-function readOverlap(body: unknown, faults: RequestFault[]): number {
-  return validated(isTokenRotation, body, faults)?.overlap_days ?? OVERLAP_DAYS
 }
 
 export function rotateToken(ownTokens: OwnTokens) {
@@ -100,12 +89,12 @@ export function tokenEnd(ownTokens: OwnTokens, { mayMakeTokens }: Settings): Inp
     void none.read(call)
     return token
   }
-  return { bounds: none.bounds, read }
+  return { ...none, read }
 }
 
-export function endToken(tokens: AccessTokens) {
-  return async ({ ctx }: ApiCall, { id }: AccessToken): Promise<void> => {
-    if (!(await tokens.revoke(id))) throw new ServiceError('not_found')
+export function endToken(ownTokens: OwnTokens) {
+  return async ({ ctx }: ApiCall, token: AccessToken): Promise<void> => {
+    await ownTokens.end(token)
     ctx.status = 204
   }
 }
