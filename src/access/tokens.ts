@@ -33,13 +33,6 @@ export function mintToken(kind: TokenKind): MintedToken {
   return { text, hash: hash('sha256', text, 'buffer') }
 }
 
-/** The kind that a token's prefix names, `undefined` if it is not one of our tokens. */
-export function kindOfToken(text: string): TokenKind | undefined {
-  if (text.startsWith(TOKEN_PREFIX.daemon)) return 'daemon'
-  if (text.startsWith(TOKEN_PREFIX.mobile)) return 'mobile'
-  return undefined
-}
-
 export interface AccessTokensSettings {
   /** A mobile token that is not used for this long has expired. */
   readonly mobileTokenIdleMs: number

@@ -2,9 +2,10 @@
 // people. A route without a description, or a description without a route, is an error.
 
 import { DESCRIPTIONS } from './descriptions.ts'
+import { TAGS } from './route-description.ts'
 import type { AnswerDescription, RouteDescription } from './route-description.ts'
 import { DOCUMENTS } from './audiences.ts'
-import { INFLUX_HEADERS, INFLUX_SECURITY_SCHEMES, INFLUX_TAG, influxPaths } from './influx-calls.ts'
+import { INFLUX_HEADERS, INFLUX_SECURITY_SCHEMES, influxPaths } from './influx-calls.ts'
 import {
   codesOf,
   headerReferences,
@@ -25,20 +26,6 @@ import {
   schemaReference,
 } from './schemas.ts'
 import type { JsonObject } from '../http/body/schema-files.ts'
-
-const TAGS: Readonly<Record<RouteDescription['tag'] | typeof INFLUX_TAG, string>> = {
-  Measurements: 'Submitting measurements, and reading them raw or in buckets.',
-  [INFLUX_TAG]:
-    'What senders to InfluxDB call, such as Telegraf; they need only the URL and a token. ' +
-    'Responses are InfluxDB’s.',
-  Sensors: 'Listing, naming, correcting and deleting sensors. A first measurement registers one.',
-  Account: 'The token of a request and its user.',
-  'Sign-in': 'How a person gets a mobile token: OpenID Connect with PKCE.',
-  'Daemon tokens': 'Tokens that people make for their devices.',
-  Operations: 'For operators and load balancers.',
-  Documents: 'This description, and explanations of errors.',
-  'Chart page': 'A page that shows your sensors after you sign in; it calls the mobile API.',
-}
 
 const INTRODUCTION = `Time-series ingestion for temperature sensors.
 Daemons submit measurements with a daemon token below \`${DAEMON_API_BASE}\`, apps read them with a

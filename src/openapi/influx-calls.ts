@@ -3,9 +3,10 @@
 
 import type { JsonObject } from '../http/body/schema-files.ts'
 import { ALWAYS_POSSIBLE, headerReferences, problemAnswers } from './problem-answers.ts'
+import type { Tag } from './route-description.ts'
 import { jsonOf } from './schemas.ts'
 
-export const INFLUX_TAG = 'InfluxDB-compatible writes'
+const INFLUX_TAG: Tag = 'InfluxDB-compatible writes'
 
 /** How InfluxDB senders send a daemon token. */
 export const INFLUX_SECURITY_SCHEMES = {

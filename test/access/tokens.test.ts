@@ -1,7 +1,7 @@
 // Whose a token is. The control data are a map here: what matters is when they are asked.
 
 import { expect } from 'chai'
-import { AccessTokens, kindOfToken, mintToken } from '../../src/access/tokens.ts'
+import { AccessTokens, mintToken } from '../../src/access/tokens.ts'
 import type { MintedToken } from '../../src/access/tokens.ts'
 import type { AccessToken, Principal } from '../../src/domain/access.ts'
 import { DAY_MS } from '../../src/domain/time.ts'
@@ -17,12 +17,6 @@ describe('mintToken', () => {
     expect(hash).to.have.lengthOf(32)
     expect(mintToken('mobile').text).to.match(/^thm_live_[\w-]{43}$/)
     expect(mintToken('daemon').text).not.to.equal(text)
-  })
-
-  it('makes tokens that tell their kind', () => {
-    expect(kindOfToken(mintToken('daemon').text)).to.equal('daemon')
-    expect(kindOfToken(mintToken('mobile').text)).to.equal('mobile')
-    expect(kindOfToken('thx_live_')).to.equal(undefined)
   })
 })
 

@@ -1,5 +1,5 @@
-// Who makes a call of InfluxDB's API: no page of another site, and whoever has a daemon token, in one
-// of four spellings. A caller is counted before anything else is done.
+// Who makes a call of InfluxDB's API: no page of another site, and whoever has a daemon token, in
+// one of four spellings. A caller is counted before anything else is done.
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { DataIdentity } from '../../ports/control-reader.ts'

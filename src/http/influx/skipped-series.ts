@@ -3,7 +3,7 @@
 
 import { cutLineBytesMax, skippedSeriesMax } from '../../domain/limits.ts'
 import { SECOND_MS } from '../../domain/time.ts'
-import { copyText } from '../../line-protocol/point.ts'
+import { copyText, decodeText } from '../../line-protocol/point.ts'
 import type { SkippedPoint } from '../../line-protocol/read-lines.ts'
 import type { RefusedWriter, SkippedSeries } from '../../ports/refused.ts'
 import type { Log } from '../../ports/system.ts'
@@ -81,6 +81,13 @@ export class SkippedNotes {
       for (const series of [...written, ...later]) this.#add(series)
     }
     this.#writeSoon()
+  }
+}
+
+/** The names of all fields of points, as often as they come. */
+export function* fieldNamesOf(skipped: readonly SkippedPoint[]): Iterable<string> {
+  for (const { point } of skipped) {
+    for (const { key } of point.fields) yield decodeText(key)
   }
 }
 

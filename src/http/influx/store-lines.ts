@@ -8,34 +8,20 @@
 // last, in one transaction, after everything that may fail: a failure means that none is stored,
 // unless the outcome of that very transaction is unknown.
 
-import type { RequestFault } from '../../domain/errors.ts'
-import { cutLineBytesMax, submissionMeasurementsMax } from '../../domain/limits.ts'
+import { submissionMeasurementsMax } from '../../domain/limits.ts'
 import { submitLines } from '../../ingest/submit-lines.ts'
-import type { Submissions } from '../../ingest/submissions.ts'
-import { decodeText } from '../../line-protocol/point.ts'
-import type {
-  LineBody,
-  LinePart,
-  LineReading,
-  RefusedLine,
-  SkippedPoint,
-} from '../../line-protocol/read-lines.ts'
-import type { RefusedWriter } from '../../ports/refused.ts'
+import type { LineBody, LinePart, LineReading } from '../../line-protocol/read-lines.ts'
 import type { ApiCall } from '../call.ts'
-import type { RateLimits } from '../callers/rate-limit.ts'
-import { keepRefused, retryTime } from '../batch/keep-refused.ts'
-import type { Refusal } from '../batch/keep-refused.ts'
+import type { BatchIntake } from '../batch/measurement-batch.ts'
 import type { WriteOutcome } from './line-answers.ts'
 import type { ProvenTokens } from './proven-tokens.ts'
+import { fieldNamesOf } from './skipped-series.ts'
 import type { SkippedNotes } from './skipped-series.ts'
 import { UnstoredLines } from './unstored-lines.ts'
 
 const FIELDS_NAMED_MAX = 10
 
-export interface LineStores {
-  readonly submissions: Submissions
-  readonly refusedWriter: Pick<RefusedWriter, 'keepRefused'>
-  readonly rateLimits: RateLimits
+export interface LineStores extends BatchIntake {
   readonly skippedNotes: SkippedNotes
   readonly proven: ProvenTokens
 }
@@ -50,16 +36,10 @@ export interface StoredBody {
   readonly fieldsSeen: readonly string[]
 }
 
-/** What cannot be stored of a line, for one reason. */
-interface Unstored extends RefusedLine {
-  readonly retryAtMs: number | null
-}
-
 export class LineStoring {
   readonly #stores: LineStores
   readonly #call: ApiCall
-  readonly #unitNs: bigint
-  readonly #unstored = new UnstoredLines()
+  readonly #unstored: UnstoredLines
   readonly #fieldsSeen = new Set<string>()
   /** Of points without a time; at most `submissionMeasurementsMax`. */
   readonly #unkeyed: LineReading[] = []
@@ -75,7 +55,7 @@ export class LineStoring {
   constructor(stores: LineStores, call: ApiCall, unitNs: bigint) {
     this.#stores = stores
     this.#call = call
-    this.#unitNs = unitNs
+    this.#unstored = new UnstoredLines(stores.refusedWriter, call, unitNs)
   }
 
   /**
@@ -125,13 +105,13 @@ export class LineStoring {
     const { principal, receivedAtMs } = this.#call
     const room = submissionMeasurementsMax - this.#unkeyed.length
     this.#unkeyed.push(...unkeyed.slice(0, room))
-    await this.#keep([
-      ...refused.map((line) => ({ ...line, retryAtMs: null })),
-      ...tooManyUnkeyed(unkeyed.slice(room)),
-    ])
+    await this.#unstored.keepUnread(refused, unkeyed.slice(room))
     this.#lineCount += lineCount
     this.#skipped += skipped.length
-    this.#noteFields(skipped)
+    for (const name of fieldNamesOf(skipped)) {
+      if (this.#fieldsSeen.size >= FIELDS_NAMED_MAX) break
+      this.#fieldsSeen.add(name)
+    }
     await this.#stores.skippedNotes.note(principal.user.id, skipped, receivedAtMs)
     await this.#commit(keyed)
   }
@@ -148,68 +128,14 @@ export class LineStoring {
     const { created, duplicates, conflicts } = await submitLines(
       this.#stores.submissions,
       { userId: principal.user.id, receivedAtMs, measurements },
-      (faults) => this.#keep(unstoredOf(faults, readings, receivedAtMs)),
+      (faults) => this.#unstored.keepFaulty(faults, readings),
     )
     this.#created += created
     // Even if they map to something else now, they are the same points.
     this.#duplicates += duplicates + conflicts
   }
-
-  async #keep(unstored: readonly Unstored[]): Promise<void> {
-    this.#unstored.add(unstored)
-    const refusals = unstored.map((each) => refusalOf(each, this.#unitNs))
-    await keepRefused(this.#stores.refusedWriter, this.#call, refusals)
-  }
-
-  #noteFields(skipped: readonly SkippedPoint[]): void {
-    for (const { point } of skipped) {
-      for (const { key } of point.fields) {
-        if (this.#fieldsSeen.size >= FIELDS_NAMED_MAX) return
-        this.#fieldsSeen.add(decodeText(key))
-      }
-    }
-  }
 }
 
 function countOf({ keyed, unkeyed, refused, skipped }: LinePart): number {
   return keyed.length + unkeyed.length + refused.length + skipped.length
-}
-
-function tooManyUnkeyed(readings: readonly LineReading[]): Unstored[] {
-  const reason = `more than ${submissionMeasurementsMax} points without a time in one request`
-  return byLine(readings.map((reading) => ({ reading, reason, retryAtMs: null })))
-}
-
-function unstoredOf(
-  faults: readonly RequestFault[],
-  readings: readonly LineReading[],
-  receivedAtMs: number,
-): Unstored[] {
-  const found = faults.flatMap((fault) => {
-    const reading = readings[fault.index ?? 0]
-    if (reading === undefined) return []
-    const retryAtMs = retryTime(fault, reading.measurement.measuredAtMs, receivedAtMs)
-    return [{ reading, reason: fault.detail, retryAtMs }]
-  })
-  return byLine(found)
-}
-
-/** Each line once, with the reason of its first field. */
-function byLine(
-  found: readonly (Pick<Unstored, 'reason' | 'retryAtMs'> & { readonly reading: LineReading })[],
-): Unstored[] {
-  const lines = Map.groupBy(found, ({ reading }) => reading.line)
-  return Array.from(lines, ([line, ofLine]) => {
-    const fields = ofLine.map(({ reading }) => reading.field)
-    const { reason = '', retryAtMs = null } = ofLine[0] ?? {}
-    return { line, fields, reason, isTooLarge: false, retryAtMs }
-  })
-}
-
-function refusalOf(unstored: Unstored, unitNs: bigint): Refusal {
-  const { line, fields, reason, isTooLarge, retryAtMs } = unstored
-  const of = { fields, unitNs: String(unitNs), retryAtMs }
-  if (!isTooLarge) return { ...of, kind: 'line', content: line.text, reason }
-  const content = line.text.slice(0, cutLineBytesMax)
-  return { ...of, kind: 'cut-line', content, reason: `${reason}; its beginning is kept` }
 }

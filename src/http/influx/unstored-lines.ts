@@ -1,14 +1,35 @@
-// The lines of a body that cannot be stored: the first of them for the answer, the others counted.
+// The lines of a body that cannot be stored: all are kept, the first are named in the answer.
 
-import type { Line } from '../../line-protocol/line.ts'
+import type { RequestFault } from '../../domain/errors.ts'
+import { cutLineBytesMax, submissionMeasurementsMax } from '../../domain/limits.ts'
+import type { LineReading, RefusedLine } from '../../line-protocol/read-lines.ts'
+import type { RefusedWriter } from '../../ports/refused.ts'
+import type { ApiCall } from '../call.ts'
+import { keepRefused, retryTime } from '../batch/keep-refused.ts'
+import type { Refusal } from '../batch/keep-refused.ts'
 import type { UnstoredLine } from './line-answers.ts'
 
 const NAMED_MAX = 20
 
+/** What cannot be stored of a line, for one reason. */
+interface Unstored extends RefusedLine {
+  readonly retryAtMs: number | null
+}
+
 export class UnstoredLines {
-  readonly #known = new WeakSet<Line>()
+  readonly #writer: Pick<RefusedWriter, 'keepRefused'>
+  readonly #call: ApiCall
+  readonly #unitNs: bigint
+  readonly #known = new WeakSet<RefusedLine['line']>()
   #first: UnstoredLine[] = []
   #count = 0
+
+  /** @param unitNs nanoseconds of the unit in which times are given */
+  constructor(writer: Pick<RefusedWriter, 'keepRefused'>, call: ApiCall, unitNs: bigint) {
+    this.#writer = writer
+    this.#call = call
+    this.#unitNs = unitNs
+  }
 
   get count(): number {
     return this.#count
@@ -19,8 +40,37 @@ export class UnstoredLines {
     return this.#first
   }
 
-  /** Counts lines, each once, with the first reason. */
-  add(unstored: readonly { readonly line: Line; readonly reason: string }[]): void {
+  /**
+   * Keeps what cannot be read, and points without a time beyond those that a request may have.
+   * Resolves when they are on disk.
+   */
+  async keepUnread(
+    refused: readonly RefusedLine[],
+    surplus: readonly LineReading[],
+  ): Promise<void> {
+    const unread = refused.map((line) => ({ ...line, retryAtMs: null }))
+    const reason = `more than ${submissionMeasurementsMax} points without a time in one request`
+    const tooMany = surplus.map((reading) => ({ reading, reason, retryAtMs: null }))
+    await this.#keep([...unread, ...byLine(tooMany)])
+  }
+
+  /** Keeps what has faults, which name the readings by their index. Resolves when it is on disk. */
+  async keepFaulty(
+    faults: readonly RequestFault[],
+    readings: readonly LineReading[],
+  ): Promise<void> {
+    const { receivedAtMs } = this.#call
+    const found = faults.flatMap((fault) => {
+      const reading = readings[fault.index ?? 0]
+      if (reading === undefined) return []
+      const retryAtMs = retryTime(fault, reading.measurement.measuredAtMs, receivedAtMs)
+      return [{ reading, reason: fault.detail, retryAtMs }]
+    })
+    await this.#keep(byLine(found))
+  }
+
+  /** Counts lines, each once, with the first reason, and keeps them. */
+  async #keep(unstored: readonly Unstored[]): Promise<void> {
     for (const { line, reason } of unstored) {
       if (this.#known.has(line)) continue
       this.#known.add(line)
@@ -31,5 +81,27 @@ export class UnstoredLines {
         this.#first = first.toSorted((a, b) => a.number - b.number).slice(0, NAMED_MAX)
       }
     }
+    const refusals = unstored.map((each) => refusalOf(each, this.#unitNs))
+    await keepRefused(this.#writer, this.#call, refusals)
   }
+}
+
+/** Each line once, with the reason of its first field. */
+function byLine(
+  found: readonly (Pick<Unstored, 'reason' | 'retryAtMs'> & { readonly reading: LineReading })[],
+): Unstored[] {
+  const lines = Map.groupBy(found, ({ reading }) => reading.line)
+  return Array.from(lines, ([line, ofLine]) => {
+    const fields = ofLine.map(({ reading }) => reading.field)
+    const { reason = '', retryAtMs = null } = ofLine[0] ?? {}
+    return { line, fields, reason, isTooLarge: false, retryAtMs }
+  })
+}
+
+function refusalOf(unstored: Unstored, unitNs: bigint): Refusal {
+  const { line, fields, reason, isTooLarge, retryAtMs } = unstored
+  const of = { fields, unitNs: String(unitNs), retryAtMs }
+  if (!isTooLarge) return { ...of, kind: 'line', content: line.text, reason }
+  const content = line.text.slice(0, cutLineBytesMax)
+  return { ...of, kind: 'cut-line', content, reason: `${reason}; its beginning is kept` }
 }

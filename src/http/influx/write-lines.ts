@@ -8,7 +8,6 @@ import { SeriesMemory, SeriesRoom } from '../../line-protocol/series.ts'
 import type { Metrics } from '../../ports/system.ts'
 import type { ApiCall, CallState } from '../call.ts'
 import { sendingOf } from '../body/gate.ts'
-import type { BodyGate } from '../body/gate.ts'
 import { chargeOf } from '../callers/rate-limit.ts'
 import { answerInvalid, answerPartly, answerStored } from './line-answers.ts'
 import type { WriteVersion } from './line-answers.ts'
@@ -27,7 +26,6 @@ export interface LineSettings {
 
 export interface LineIntake extends LineStores {
   readonly metrics: Metrics
-  readonly bodies: BodyGate
 }
 
 export class LineWrites {

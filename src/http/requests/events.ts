@@ -88,7 +88,8 @@ export async function* eventTexts(
       if (events.length === 0 && isSilent) continue
       if (!(await isAllowed())) return
       const texts = events.map((event) => {
-        return `id: ${event.id}\nevent: ${event.kind}\ndata: ${JSON.stringify(presentEvent(event))}\n\n`
+        const data = JSON.stringify(presentEvent(event))
+        return `id: ${event.id}\nevent: ${event.kind}\ndata: ${data}\n\n`
       })
       yield texts.join('') || ':\n\n'
       toldAtMs = clock.monotonicMs()

@@ -1,5 +1,5 @@
-// The history of one sensor, or of several in one response: reads the question, then responds 304 if
-// nothing has changed, else with the points in the format that the client accepts.
+// The history of one sensor, or of several in one response: reads the question, then responds 304
+// if nothing has changed, else with the points in the format that the client accepts.
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
