@@ -6,7 +6,12 @@ import { answerJson } from '../call.ts'
 import type { ApiCall } from '../call.ts'
 import { presentDaemonMe, presentUser } from '../answers/present.ts'
 
-export function showDaemonMe(tokens: AccessTokens, dataIdentity: DataIdentity) {
+export interface MeSources {
+  readonly tokens: AccessTokens
+  readonly dataIdentity: DataIdentity
+}
+
+export function showDaemonMe({ tokens, dataIdentity }: MeSources) {
   return (call: ApiCall): void => {
     const { principal } = call
     const me = presentDaemonMe(principal, tokens.lastUsedAtMs(principal.token), dataIdentity)
