@@ -64,9 +64,11 @@ export async function readSubmission<T extends ReadMeasurements>(
     await rateLimits.charge(token, count, ctx.res)
     throw error
   }
-  const { measurements, count: sent = measurements.length } = value
-  const count = sent > measurements.length ? Math.max(sent, chargeOf(bytesRead)) : sent
+  const { measurements, count = measurements.length } = value
   await rateLimits.countMeasurements(token, { receivedAtMs, measurements, count }, ctx.res)
+  const unread = chargeOf(bytesRead) - count
+  const isCharged = count > measurements.length && unread > 0
+  if (isCharged) await rateLimits.charge(token, unread, ctx.res)
   return value
 }
 

@@ -69,6 +69,16 @@ describe('RateLimits', () => {
     }
   })
 
+  it('admits live measurements beside a large element that is skipped', async () => {
+    await start({ RATE_LIMIT_MEASUREMENTS: '100' })
+    expect((await submit(450)).status).to.equal(201)
+    const large = { sn: 'B2', temp: 'warm', note: 'x'.repeat(10_000) }
+    const path = '/api/v1/measurements/batch?on_invalid=skip'
+    const body = { measurements: [{ sn: 'A1', temp: 21.5 }, large] }
+    const { status, headers } = await send(service.url, { method: 'POST', path, token, body })
+    expect([status, headers['ratelimit']?.includes('"live";r=8;')]).to.deep.equal([201, true])
+  })
+
   it('admits no more bodies of lines for being sent at once', async () => {
     await start({ RATE_LIMIT_MEASUREMENTS: '3000' })
     const write = (room: number) => {
