@@ -278,11 +278,15 @@ function isOutsideApis({ path, ctx: { method } }: Call): boolean {
   return (method === 'GET' || method === 'HEAD') && !path.startsWith('/api/')
 }
 
-/** Most responses are tiny and not worth parsing what the client accepts. */
+/**
+ * Most responses are tiny and not worth parsing what the client accepts. Whoever refuses every
+ * encoding gets plain text: the compressor would fail.
+ */
 function mayBeCompressed(ctx: Context): boolean {
   const { body } = ctx
-  if (typeof body === 'string') return body.length >= COMPRESSION_BYTES_MIN
-  return body !== undefined && body !== null
+  if (body === undefined || body === null) return false
+  if (typeof body === 'string' && body.length < COMPRESSION_BYTES_MIN) return false
+  return ctx.acceptsEncodings('gzip', 'identity') !== false
 }
 
 /** Not accepted submissions, nor those rejected because of overload, to which logging would add. */

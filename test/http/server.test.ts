@@ -227,6 +227,18 @@ describe('the HTTP server', () => {
     expect((await ask('/api/v1/me', 'gzip')).headers).not.to.include.keys('content-encoding')
   })
 
+  for (const refused of ['*;q=0', 'identity;q=0', 'gzip;q=0, identity;q=0']) {
+    it(`answers in plain text whoever takes no encoding: ${refused}`, async () => {
+      for (const path of ['/', '/docs', '/docs/docs.css', '/openapi.json', '/problems']) {
+        const headers = { 'accept-encoding': refused }
+        const answer = await send(service.url, { path, headers })
+        expect(answer.status, path).to.equal(200)
+        expect(answer.headers, path).not.to.include.keys('content-encoding')
+        expect(answer.text, path).to.have.length.greaterThan(100)
+      }
+    })
+  }
+
   it('says what is left of the allowance on every authenticated answer', async () => {
     for (const path of ['/api/v1/me', '/api/v1/nothing', '/api/v1/sensors/9/measurements']) {
       const { headers } = await send(service.url, { path, token })
