@@ -33,10 +33,16 @@ interface SentBatch {
 class Sender {
   readonly sn: string
   readonly sent: SentBatch[] = []
+  readonly #acknowledged = Promise.withResolvers<void>()
   #next = 0
 
   constructor(sn: string) {
     this.sn = sn
+  }
+
+  /** Resolves at its first acknowledgement. */
+  get acknowledged(): Promise<void> {
+    return this.#acknowledged.promise
   }
 
   /** Sends new batches until the service does not answer any more. */
@@ -48,6 +54,7 @@ class Sender {
       if (status === undefined) return
       expect(status).to.equal(201)
       batch.isAcknowledged = true
+      this.#acknowledged.resolve()
     }
   }
 
@@ -99,6 +106,8 @@ export async function killUnderLoad({
   for (let count = 1; count <= kills; count++) {
     const service = await serve(dataDir, SETTINGS)
     const sending = senders.map((sender) => sender.sendUntilItBreaks(service.url, token))
+    // The last kill has something to lose, however slow the machine is.
+    if (count === kills) await Promise.race([...senders.map((one) => one.acknowledged), ...sending])
     await setTimeout(Math.random() * loadMsMax)
     await service.stop('SIGKILL')
     await Promise.all(sending)
