@@ -59,7 +59,7 @@ export async function measurePostgres(seconds: number): Promise<Figure[]> {
 
 async function measureOn(url: string, seconds: number): Promise<Figure[]> {
   await migrate(url)
-  const data = openProcess(url, RULES)
+  const data = await openProcess(url, RULES)
   const users: number[] = []
   for (let user = 0; user < USERS; user++) users.push(await newUser(data))
   const clients = await openYardstick(url)

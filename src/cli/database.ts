@@ -7,7 +7,7 @@ import type { Config, DatabaseConfig } from '../config.ts'
 import { example } from './arguments.ts'
 import { onceFree } from './open-operations.ts'
 import { readSettings, readSettingsWithData } from './read-settings.ts'
-import { ByteProgress } from './terminal/progress.ts'
+import { ByteProgress, StepProgress } from './terminal/progress.ts'
 import { printNote, printText } from './terminal/print.ts'
 
 const DATABASE = 'DATABASE_URL=postgresql://thermolog@db/thermolog thermolog database'
@@ -61,9 +61,16 @@ async function applyMigrations({ backup }: { readonly backup?: string }): Promis
     throw usage('DATABASE_URL is set, and --backup is for a DATA_DIR', 'Use pg_dump.')
   }
   const { migrateDatabase } = await import('../data-dir/database-server.ts')
-  const applied = await migrateDatabase(config.database)
-  if (applied.length === 0) printText('the schema is up to date')
-  else printText(`the schema has version ${applied.at(-1)} now`)
+  const progress = new StepProgress()
+  try {
+    const { versions, isSpread } = await migrateDatabase(config.database, progress)
+    progress.end()
+    if (versions.length > 0) printText(`the schema has version ${versions.at(-1)} now`)
+    else if (!isSpread) printText('the schema is up to date')
+    if (isSpread) printText('the tables are spread over the workers of Citus now')
+  } finally {
+    progress.end()
+  }
 }
 
 async function upgradeFiles(config: Config, target: string | undefined): Promise<void> {

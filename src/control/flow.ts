@@ -6,7 +6,9 @@
 // their user's shard (s.shard = $2 AND …); SQLite has one writer and no shards, so its runner
 // removes these parts. A list of numbers is one value: = ANY ($1::bigint[]).
 
-export type Value = number | string | boolean | Uint8Array | null | readonly number[]
+import type { UserShard } from '../domain/shard.ts'
+
+export type Value = number | string | boolean | Uint8Array | null | readonly number[] | UserShard
 
 export interface Statement {
   readonly text: string

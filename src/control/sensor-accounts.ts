@@ -6,6 +6,7 @@ import type { RawPoint } from '../domain/history.ts'
 import type { MeasurementColumns } from '../domain/measurement-columns.ts'
 import { AccountTally, addPending } from '../domain/sensor-account.ts'
 import type { SensorAccount } from '../domain/sensor-account.ts'
+import { ONE_SHARD } from '../domain/shard.ts'
 import { DAY_MS } from '../domain/time.ts'
 import { counted, row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
@@ -31,8 +32,8 @@ export interface AccountTables {
   /** A statement: finds a row if anything was ever set aside. */
   readonly everSetAside: string
   /**
-   * A statement: the next journal rows, in order, not known to be forwarded, after row `$2` of
-   * stream `$1`.
+   * A statement: the next journal rows of shard `$1`, in order, not known to be forwarded, after
+   * row `$3` of stream `$2`.
    */
   readonly unforwarded: string
   readonly decode: (entries: Buffer) => MeasurementColumns
@@ -79,17 +80,20 @@ function* isLeaving(sensorId: number): Flow<boolean> {
   return (yield* row(IS_LEAVING, sensorId)) !== undefined
 }
 
+/** Rows of no live sensor. */
+const strayIn = (table: string) => `
+  SELECT DISTINCT '${table}' AS name, t.sensor_id AS "sensorId"
+  FROM ${table} t LEFT JOIN sensors s
+    ON s.shard = t.shard AND s.id = t.sensor_id AND s.deleted_at_ms IS NULL
+  WHERE s.id IS NULL`
+
 /** For one engine. */
 export function sensorAccounts({ latest, everSetAside, unforwarded, decode }: AccountTables) {
   const latestOf = `
     SELECT s.id AS "sensorId", t.measured_at_ms AS "measuredAtMs", t.temp_celsius AS "rawCelsius"
     FROM sensors s LEFT JOIN ${latest} t ON t.shard = s.shard AND t.sensor_id = s.id
     WHERE s.id = ANY ($1::bigint[]) AND s.deleted_at_ms IS NULL`
-  const stray = `
-    SELECT name, sensor_id AS "sensorId" FROM (
-      SELECT DISTINCT 'accepted_per_day' AS name, sensor_id FROM accepted_per_day
-      UNION ALL SELECT '${latest}', sensor_id FROM ${latest}) AS named
-    WHERE NOT EXISTS (SELECT 1 ${LIVE} AND id = sensor_id) LIMIT 100`
+  const stray = `${strayIn('accepted_per_day')} UNION ALL ${strayIn(latest)} LIMIT 100`
 
   /** Whether measurements may have been dropped after they were accepted. */
   function* mayHaveDropped(): Flow<boolean> {
@@ -98,8 +102,15 @@ export function sensorAccounts({ latest, everSetAside, unforwarded, decode }: Ac
   function* strayRows(): Flow<readonly StrayRow[]> {
     return yield* rows<StrayRow>(stray)
   }
-  /** The accounts of the live sensors among these; read them in one snapshot. */
-  function* read(sensorIds: readonly number[]): Flow<ReadonlyMap<number, SensorAccount>> {
+  /**
+   * The accounts of the live sensors among these; read them in one snapshot.
+   *
+   * @param shards all that there are
+   */
+  function* read(
+    sensorIds: readonly number[],
+    shards = ONE_SHARD.numbers,
+  ): Flow<ReadonlyMap<number, SensorAccount>> {
     const accounts = new Map<number, AccountTally>()
     for (const { sensorId, ...point } of yield* rows<SensorPoint>(latestOf, sensorIds)) {
       const account = new AccountTally(sensorId)
@@ -113,10 +124,17 @@ export function sensorAccounts({ latest, everSetAside, unforwarded, decode }: Ac
     for (const { sensorId, ...point } of yield* rows<SensorPoint>(SET_ASIDE, live)) {
       accounts.get(sensorId)?.setAside.add(point.measuredAtMs, point.rawCelsius)
     }
+    for (const shard of shards) yield* tallyUnforwarded(accounts, shard)
+    return accounts
+  }
+  function* tallyUnforwarded(
+    accounts: ReadonlyMap<number, AccountTally>,
+    shard: number,
+  ): Flow<void> {
     for (let place = [-1, 0]; ;) {
-      const found = yield* rows<UnforwardedRow>(unforwarded, ...place)
+      const found = yield* rows<UnforwardedRow>(unforwarded, shard, ...place)
       const last = found.at(-1)
-      if (last === undefined) return accounts
+      if (last === undefined) return
       for (const { entries } of found) addPending(accounts, decode(entries))
       place = [last.stream, last.seq]
     }

@@ -8,11 +8,13 @@ import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
 import { DamageList } from '../ingest/damage-list.ts'
 import { ENTRY_BYTES } from '../domain/measurement-columns.ts'
+import type { Shards } from '../domain/shard.ts'
 import { StoreState } from '../ingest/forwarding.ts'
 import { Submissions } from '../ingest/submissions.ts'
 import type { Log } from '../ports/system.ts'
 import { createControlReader } from '../postgres/control/control-reader.ts'
 import { createControlWriter } from '../postgres/control/control-writer.ts'
+import { takeSensorIds } from '../postgres/control/sensor-writes.ts'
 import { Database, unlessAway } from '../postgres/server/database.ts'
 import { PostgresForwardProgress } from '../postgres/journal/forward-progress.ts'
 import { PostgresJournalQueue } from '../postgres/journal/journal-queue.ts'
@@ -25,6 +27,7 @@ import { countingFault } from '../postgres/stream/counting-check.ts'
 import { LEAVE_STREAMS } from '../postgres/stream/lane-statements.ts'
 import { PostgresSubmissionCommitter } from '../postgres/stream/submission-committer.ts'
 import { untilDecided } from '../postgres/server/notice-takeover.ts'
+import { greetingOfShards, serverFinder } from '../postgres/server/shard-servers.ts'
 import { SeenStreams } from '../postgres/server/seen-streams.ts'
 import { PostgresServerWatch } from '../postgres/server/server-watch.ts'
 import { PostgresStateFigures } from '../postgres/verify/state-figures.ts'
@@ -37,8 +40,11 @@ import type { Closers, Core, System } from './open-core.ts'
 
 /** Besides those of lanes. */
 const CONNECTIONS_MAX = 12
-/** One big group is cheapest; a second keeps the processors busy during the fsync of the first. */
-const LANES = 2
+/**
+ * Of each shard. On a single server, one big group is cheapest; a second lane keeps the processors
+ * busy during the fsync of the first.
+ */
+const LANES = { ofOnlyShard: 2, ofEachShard: 1 }
 
 type DatabaseConfig = Config & { readonly database: NonNullable<Config['database']> }
 
@@ -64,7 +70,7 @@ export async function openDatabase(
   const process = `${hostname()} ${pid}`
   const owner = `${process} ${randomUUID()}`
   const seen = new SeenStreams(clock)
-  const { url: databaseUrl, durability } = config.database
+  const { durability } = config.database
   const readIds = (storeName: string | undefined) => readIdsInStore(config, storeName)
   const greetings = greetingsOf({ owner, durability, seen, readIdsInStore: readIds, log })
   const { database, server } = await connect(config, log, greetings)
@@ -83,9 +89,10 @@ export async function openDatabase(
   const writer = createControlWriter(of, config, onJournalled)
   const storeName = await adoptStore(writer, config, log)
   const damaged = new DamageList()
-  const lanes = { databaseUrl, durability, owner, seen, greet: greetings.lane, lanes: LANES }
-  const deciding = { ...lanes, rules: config }
-  const committer = new PostgresSubmissionCommitter(deciding, onJournalled)
+  const shards = await database.readShards()
+  const lanes = lanesOf({ config, database, shards, greetings })
+  const settings = { ...lanes, rules: config, owner, seen }
+  const committer = new PostgresSubmissionCommitter(settings, onJournalled)
   closers.push(() => unlessAway(() => leaveStreams(database, owner), undefined))
   closers.push(() => committer.close())
   const control = createControlReader(database)
@@ -94,7 +101,9 @@ export async function openDatabase(
   if (isForwarding) forwarding.start()
   closers.push(() => forwarding.close())
   const identity = await control.readDataIdentity()
-  const watch = new PostgresServerWatch({ ...of, seen }, { process, durability, identity, server })
+  const notice = shards.numbers.length === 1 ? {} : { notice: greetings.further }
+  const watched = { process, durability, identity, server, ...notice }
+  const watch = new PostgresServerWatch({ ...of, seen }, watched)
   closers.push(() => watch.stop())
   const figures = new PostgresStateFigures(of, config)
   closers.push(() => figures.stop())
@@ -104,8 +113,8 @@ export async function openDatabase(
     figures.start()
   }
   const countSetAside = () => figures.countSetAside()
-  const watched = { progress, journalBytesMax, store: state, countSetAside, figures, damaged }
-  metrics.watch({ ...watched, database: watch })
+  const figuresOf = { progress, journalBytesMax, store: state, countSetAside, figures, damaged }
+  metrics.watch({ ...figuresOf, database: watch })
   const submissions = new Submissions(
     { committer, progress, clock, clockWatch: watch, metrics, storage: STORAGE, damaged },
     { journalBytesMax, isStoreApart: true },
@@ -120,6 +129,26 @@ export async function openDatabase(
   const { reader } = store
   const isStoreWorking = () => state.isWorking
   return { ...intake, control, ...writers, reader, isStoreWorking, metrics, storeName, shared }
+}
+
+interface LanesOf {
+  readonly config: DatabaseConfig
+  readonly database: Database
+  readonly shards: Shards
+  readonly greetings: Greetings
+}
+
+/** How many lanes a process has, and how they reach the servers of their shards. */
+function lanesOf({ config, database, shards, greetings }: LanesOf) {
+  const { url, durability } = config.database
+  return {
+    shards,
+    durability,
+    lanes: shards.numbers.length === 1 ? LANES.ofOnlyShard : LANES.ofEachShard,
+    findServer: serverFinder(database, url),
+    greet: greetingOfShards(shards, url, greetings.lane),
+    takeSensorIds: (count: number) => takeSensorIds(database, count),
+  }
 }
 
 /** Lets other processes take over its streams without waiting for the leases to expire. */

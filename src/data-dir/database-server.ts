@@ -4,10 +4,11 @@
 import type { Config, DatabaseConfig } from '../config.ts'
 import { refuseOtherStore } from '../core/measurement-store.ts'
 import { failed } from '../operations/operations.ts'
+import type { WorkProgress } from '../ports/system.ts'
 import { createStoreRecords } from '../postgres/control/control-reader.ts'
 import { connectAlone } from '../postgres/server/connection.ts'
 import { Database } from '../postgres/server/database.ts'
-import { migrate, readSchemaState } from '../postgres/server/migrate.ts'
+import { migrate, readSchemaState, spreadDatabase } from '../postgres/server/migrate.ts'
 import { checkServer } from '../postgres/server/server-check.ts'
 import type { ServerState } from '../postgres/server/server-check.ts'
 import { countingFault } from '../postgres/stream/counting-check.ts'
@@ -28,9 +29,23 @@ export function checkDatabase({ url, durability }: DatabaseConfig): Promise<Serv
   })
 }
 
-/** @returns the versions of the schema that were applied @throws OperationError */
-export function migrateDatabase({ url }: DatabaseConfig): Promise<readonly number[]> {
-  return orFailed(() => migrate(url))
+/** What a migration has done. */
+interface Migrated {
+  /** The versions of the schema that were applied. */
+  readonly versions: readonly number[]
+  /** Whether tables that held data were spread over machines. */
+  readonly isSpread: boolean
+}
+
+/** @throws OperationError */
+export function migrateDatabase(
+  { url }: DatabaseConfig,
+  progress: WorkProgress,
+): Promise<Migrated> {
+  return orFailed(async () => {
+    const versions = await migrate(url)
+    return { versions, isSpread: await spreadDatabase(url, progress) }
+  })
 }
 
 /**

@@ -78,7 +78,7 @@ async function move(moving: Moving): Promise<MoveOutcome['rows']> {
   await (await openDrained(config, progress)).close()
   const lock = lockSealed(config.dataDir)
   try {
-    const data = new MovedData(config.dataDir)
+    const data = new MovedData(config.dataDir, await target.readShards())
     try {
       await target.begin(data.identity.id, data.days)
       const storeName = storeNameOf({ influx: undefined, database: to })

@@ -2,7 +2,8 @@
 // Submissions that arrive during a commit form the next group; one that finds nothing under way is
 // committed at once, alone. Groups are filled from users in turn, each with a limited share: a user
 // waits for the groups under way and for one share of every other user, not for everything they
-// have queued. The queue is bounded in submissions and in measurements, also per user.
+// have queued. What waits is bounded in submissions and measurements, also per user. Where users
+// are on several machines there are several queues: one that is stuck leaves room for the others.
 
 import type { DamageList } from './damage-list.ts'
 import type { Obstacle, RequestFault } from '../domain/errors.ts'
@@ -40,6 +41,16 @@ interface WaitingGroup {
   readonly shares: UserShares
 }
 
+/** Submissions that are committed apart from those of other queues. */
+class Queue {
+  readonly turns = new UserTurns<Waiting>()
+  /** The next group to send; submissions that do not fit wait for their turn. */
+  next: WaitingGroup | undefined
+  groupsInFlight = 0
+  submissionsInFlight = 0
+  measurementsInFlight = 0
+}
+
 interface Collaborators {
   readonly committer: SubmissionCommitter
   readonly progress: QueueFigures
@@ -68,14 +79,11 @@ export class Submissions {
   readonly #with: Collaborators
   readonly #journalBytesMax: number
   readonly #groupsInFlightMax: number
-  /** The next group to send; submissions that do not fit wait for their turn. */
-  #next: WaitingGroup | undefined
-  readonly #turns = new UserTurns<Waiting>()
+  readonly #queues = new Map<number, Queue>()
   readonly #inFlightOf = new UserShares(userInFlightMax)
   readonly #pace: StorePace | undefined
   #submissionsInFlight = 0
   #measurementsInFlight = 0
-  #groupsInFlight = 0
   #isClosed = false
 
   /**
@@ -90,7 +98,9 @@ export class Submissions {
     const { storeApart, storeInside } = GROUPS_IN_FLIGHT_MAX
     this.#groupsInFlightMax = settings.isStoreApart ? storeApart : storeInside
     if (settings.isStoreApart) return
-    const pace = new StorePace(collaborators.clock, () => this.#sendGroups())
+    const pace = new StorePace(collaborators.clock, () => {
+      for (const number of this.#queues.keys()) this.#sendGroups(number)
+    })
     collaborators.progress.onReadable(() => pace.noteReadable())
     this.#pace = pace
   }
@@ -106,7 +116,8 @@ export class Submissions {
     if (this.#with.clock.nowMs() < buildDateMs) return 'clock_unset'
     if (this.#with.clockWatch?.clockFault !== undefined) return 'clock_unset'
     if (this.#with.storage.isLow) return 'storage_full'
-    const isShareTaken = userId !== undefined && !this.#inFlightOf.hasRoomFor(userId, 1)
+    const isShareTaken =
+      userId !== undefined && (!this.#inFlightOf.hasRoomFor(userId, 1) || this.#isTooLong(userId))
     const isQueueFull =
       isShareTaken ||
       this.#submissionsInFlight >= submissionsInFlightMax ||
@@ -157,6 +168,25 @@ export class Submissions {
     throw new Error('BUG: a submission that was only to be checked was accepted')
   }
 
+  /** Whether the user's queue has more than is left for all others. */
+  #isTooLong(userId: number): boolean {
+    const { committer } = this.#with
+    if (committer.queues === 1) return false
+    const { submissionsInFlight, measurementsInFlight } = this.#queueAt(committer.queueOf(userId))
+    return (
+      submissionsInFlight > submissionsInFlightMax - this.#submissionsInFlight ||
+      measurementsInFlight > measurementsInFlightMax - this.#measurementsInFlight
+    )
+  }
+
+  #queueAt(number: number): Queue {
+    const known = this.#queues.get(number)
+    if (known !== undefined) return known
+    const made = new Queue()
+    this.#queues.set(number, made)
+    return made
+  }
+
   #describe(obstacle: Obstacle): { readonly detail?: string; readonly hint?: string } {
     const { storage, clockWatch } = this.#with
     if (obstacle === 'storage_full') return storage.describe()
@@ -176,27 +206,30 @@ export class Submissions {
     const { promise, resolve, reject } = Promise.withResolvers<Receipt>()
     const waiting = { submission, isOnlyChecked, resolve, reject }
     this.#count(waiting, 1)
-    if (this.#turns.has(userId) || !this.#take(waiting)) this.#turns.add(userId, waiting)
-    this.#sendGroups()
+    const number = this.#with.committer.queueOf(userId)
+    const { turns } = this.#queueAt(number)
+    if (turns.has(userId) || !this.#take(number, waiting)) turns.add(userId, waiting)
+    this.#sendGroups(number)
     return promise
   }
 
-  /** Puts a submission into the next group. @returns whether it fits */
-  #take(waiting: Waiting): boolean {
+  /** Puts a submission into the next group of its queue. @returns whether it fits */
+  #take(number: number, waiting: Waiting): boolean {
     const { submission, isOnlyChecked, reject } = waiting
     const { userId, measurements } = submission
-    this.#next ??= {
-      group: this.#with.committer.beginGroup(),
+    const queue = this.#queueAt(number)
+    queue.next ??= {
+      group: this.#with.committer.beginGroup(number),
       waiting: [],
       shares: new UserShares(groupShareMax),
     }
-    const { group, shares } = this.#next
+    const { group, shares } = queue.next
     const { length } = measurements
     if (!group.hasRoomFor(length) || !shares.hasRoomFor(userId, length)) return false
     try {
       group.add(submission, isOnlyChecked)
       shares.add(userId, length)
-      this.#next.waiting.push(waiting)
+      queue.next.waiting.push(waiting)
     } catch (error) {
       this.#count(waiting, -1)
       reject(error)
@@ -206,23 +239,27 @@ export class Submissions {
 
   #count({ submission }: Waiting, sign: 1 | -1): void {
     const { userId, measurements } = submission
+    const queue = this.#queueAt(this.#with.committer.queueOf(userId))
     this.#submissionsInFlight += sign
     this.#measurementsInFlight += sign * measurements.length
+    queue.submissionsInFlight += sign
+    queue.measurementsInFlight += sign * measurements.length
     if (sign === 1) this.#inFlightOf.add(userId, measurements.length)
     else this.#inFlightOf.remove(userId, measurements.length)
   }
 
-  #sendGroups(): void {
-    for (let next = this.#next; next !== undefined; next = this.#next) {
+  #sendGroups(number: number): void {
+    const queue = this.#queueAt(number)
+    for (let { next } = queue; next !== undefined; { next } = queue) {
       const { group } = next
       const isWorthwhile =
         group.measurements >= GROUP_AHEAD.measurementsMin ||
         group.submissions >= GROUP_AHEAD.submissionsMin
-      const mayBeSent = this.#groupsInFlight < (isWorthwhile ? this.#groupsInFlightMax : 1)
+      const mayBeSent = queue.groupsInFlight < (isWorthwhile ? this.#groupsInFlightMax : 1)
       if (group.submissions === 0 || !mayBeSent || this.#mustWaitForStore()) return
-      this.#next = undefined
-      void this.#commitGroup(next)
-      this.#turns.offer((waiting) => this.#take(waiting))
+      queue.next = undefined
+      void this.#commitGroup(number, next)
+      queue.turns.offer((waiting) => this.#take(number, waiting))
     }
   }
 
@@ -232,9 +269,10 @@ export class Submissions {
     return progress.isAwaited && this.#pace?.mustWait(progress.unreadable) === true
   }
 
-  async #commitGroup({ group, waiting }: WaitingGroup): Promise<void> {
+  async #commitGroup(number: number, { group, waiting }: WaitingGroup): Promise<void> {
     const { committer, clock } = this.#with
-    this.#groupsInFlight++
+    const queue = this.#queueAt(number)
+    queue.groupsInFlight++
     const startedAtMs = clock.monotonicMs()
     try {
       const outcomes = await committer.commit(group)
@@ -242,9 +280,9 @@ export class Submissions {
     } catch (error) {
       for (const { reject } of waiting) reject(error)
     }
-    this.#groupsInFlight--
+    queue.groupsInFlight--
     for (const each of waiting) this.#count(each, -1)
-    this.#sendGroups()
+    this.#sendGroups(number)
   }
 
   #failureOf(rejected: RejectedSubmission): ServiceError {

@@ -26,7 +26,13 @@ export type SubmissionOutcome = Receipt | RejectedSubmission
 
 /** Decides submissions against the ledger and makes them durable. */
 export interface SubmissionCommitter {
-  beginGroup(): SubmissionGroup
+  /** How many queues there are: groups of different ones are committed independently. */
+  readonly queues: number
+
+  /** The queue of a user's submissions. */
+  queueOf(userId: number): number
+
+  beginGroup(queue: number): SubmissionGroup
 
   /**
    * Commits a group, each submission whole or not at all, in one transaction.

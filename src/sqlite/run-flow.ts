@@ -2,6 +2,7 @@
 
 import { callsOf, NO_OUTCOME } from '../control/flow.ts'
 import type { Calls, Flow, Flows, Outcome, Statement, Value } from '../control/flow.ts'
+import { UserShard } from '../domain/shard.ts'
 import type { Connection } from './database.ts'
 
 type Prepared = ReturnType<Connection['prepare']>
@@ -60,8 +61,9 @@ export class FlowRunner {
   }
 }
 
-/** Lists as `json_each` takes them. */
-function storable(value: Value): Exclude<Value, boolean | readonly number[]> {
+/** Lists as `json_each` takes them; there are no shards. */
+function storable(value: Value): Exclude<Value, boolean | readonly number[] | UserShard> {
+  if (value instanceof UserShard) return null
   if (typeof value === 'boolean') return Number(value)
   return typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)
     ? JSON.stringify(value)

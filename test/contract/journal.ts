@@ -141,7 +141,7 @@ export function describeJournal(name: string, newData: NewData): void {
       })
 
       it('stores nothing of what is only checked', async () => {
-        const group = data.committer.beginGroup()
+        const group = data.committer.beginGroup(data.committer.queueOf(userId))
         group.add(submission(userId, measurement({ eventId: 'e1', measuredAtMs: 0 })), true)
         group.add(submission(userId, measurement({ eventId: 'e2' })), true)
         const [wrong, right] = await data.committer.commit(group)

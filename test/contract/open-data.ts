@@ -69,7 +69,7 @@ export function commit(
   { committer }: OpenData,
   ...submissions: readonly Submission[]
 ): Promise<readonly SubmissionOutcome[]> {
-  const group = committer.beginGroup()
+  const group = committer.beginGroup(committer.queueOf(submissions[0]?.userId ?? 0))
   for (const one of submissions) group.add(one, false)
   return committer.commit(group)
 }

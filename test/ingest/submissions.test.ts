@@ -26,7 +26,12 @@ const RECEIPT: Receipt = {
 /** Users of the submissions of each group, and a way to end the commit of the oldest. */
 class HeldCommitter implements SubmissionCommitter {
   readonly groups: number[][] = []
+  readonly queues = 1
   readonly #ends: (() => void)[] = []
+
+  queueOf(): number {
+    return 0
+  }
 
   beginGroup(): GroupBuilder {
     return new GroupBuilder(allocateGroup())

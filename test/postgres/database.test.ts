@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { ServiceError } from '../../src/domain/errors.ts'
-import { shardOf } from '../../src/domain/shard.ts'
+import { Shards } from '../../src/domain/shard.ts'
 import { addressesOf, connectAlone } from '../../src/postgres/server/connection.ts'
 import { Database } from '../../src/postgres/server/database.ts'
 import { runOnce, usePostgresServer } from '../support/postgres.ts'
@@ -72,11 +72,13 @@ describe('the database', () => {
   })
 
   it('has the users of all shards about as often', () => {
-    const counts = Array.from({ length: 64 }, () => 0)
-    for (let userId = 1; userId <= 6_400; userId++) {
-      counts[shardOf(userId)] = (counts[shardOf(userId)] ?? 0) + 1
-    }
-    expect(Math.min(...counts)).to.be.greaterThan(80)
-    expect(Math.max(...counts)).to.be.lessThan(120)
+    const numbers = Array.from({ length: 32 }, (_, at) => at * at)
+    const shards = new Shards(numbers)
+    const userIds = Array.from({ length: 3_200 }, (_, at) => at + 1)
+    const counts = Map.groupBy(userIds, (userId) => shards.of(userId))
+    expect([...counts.keys()]).to.have.members(numbers)
+    const lengths = [...counts.values()].map(({ length }) => length)
+    expect(Math.min(...lengths)).to.be.greaterThan(80)
+    expect(Math.max(...lengths)).to.be.lessThan(120)
   })
 })

@@ -4,8 +4,10 @@ import { createServer, connect } from 'node:net'
 import type { Server, Socket } from 'node:net'
 import pg from 'pg'
 import type { Receipt } from '../../src/domain/measurement.ts'
-import { shardOf } from '../../src/domain/shard.ts'
+import { ONE_SHARD } from '../../src/domain/shard.ts'
 import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
+import { takeSensorIds as takeIds } from '../../src/postgres/control/sensor-writes.ts'
+import { Database } from '../../src/postgres/server/database.ts'
 import type { Durability } from '../../src/postgres/server/durability.ts'
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
@@ -24,9 +26,20 @@ export function newLane(
   const witness = newWitness({ durability, findIdsInStore })
   const { owner, seen } = witness
   const greet = async (client: pg.ClientBase) => void (await noticeTakeover(client, witness))
-  const connecting = { databaseUrl, owner, lanes: 1, durability, greet, seen }
-  const settings = { ...connecting, rules: PERMISSIVE }
+  const takeSensorIds = (count: number) => takeIdsAlone(databaseUrl, count)
+  const findServer = () => Promise.resolve(databaseUrl)
+  const connecting = { findServer, owner, durability, greet, seen }
+  const settings = { ...connecting, shards: ONE_SHARD, lanes: 1, takeSensorIds, rules: PERMISSIVE }
   return new PostgresSubmissionCommitter(settings, () => undefined)
+}
+
+async function takeIdsAlone(databaseUrl: string, count: number): Promise<readonly number[]> {
+  const database = new Database(databaseUrl, 1)
+  try {
+    return await takeIds(database, count)
+  } finally {
+    await database.close()
+  }
 }
 
 /** Measurements are in the database. */
@@ -44,7 +57,7 @@ export async function sendEvent(
   userId: number,
   eventId: string | null,
 ): Promise<SubmissionOutcome | undefined> {
-  const group = committer.beginGroup()
+  const group = committer.beginGroup(committer.queueOf(userId))
   group.add(submission(userId, measurement({ eventId })), false)
   return (await committer.commit(group))[0]
 }
@@ -57,7 +70,7 @@ export function statusOf(outcome: SubmissionOutcome | undefined): string | undef
 /** Lets users have sensors. */
 export async function addUsers(url: string, users: readonly number[]): Promise<void> {
   for (const user of users) {
-    await ask(url, 'INSERT INTO user_state (shard, user_id) VALUES ($1, $2)', shardOf(user), user)
+    await ask(url, 'INSERT INTO user_state (shard, user_id) VALUES (0, $1)', user)
   }
 }
 
@@ -87,17 +100,22 @@ export class LosingProxy {
   /** How many have connected. */
   connected = 0
 
-  private constructor(socketPath: string) {
-    this.#server = createServer((client) => this.#join(client, connect(socketPath)))
+  private constructor(connectToServer: () => Socket) {
+    this.#server = createServer((client) => this.#join(client, connectToServer()))
   }
 
-  /** @param url of a server on a socket */
+  /** @param url of a server on a socket, or on a port */
   static async start(url: string): Promise<{ proxy: LosingProxy; url: string }> {
-    const parsed = /^postgresql:\/\/\/([^?]*)\?host=([^&]*)&user=(.*)$/.exec(url)
-    const [, database = '', folder = '', user = ''] = parsed ?? []
-    const proxy = new LosingProxy(`${folder}/.s.PGSQL.5432`)
-    const port = await proxy.#listen()
-    return { proxy, url: `postgresql://${user}@127.0.0.1:${port}/${database}` }
+    const { searchParams, hostname, port, pathname, username } = new URL(url)
+    const user = searchParams.get('user') ?? username
+    const folder = searchParams.get('host')
+    const proxy = new LosingProxy(() =>
+      folder === null
+        ? connect({ host: hostname, port: Number(port) })
+        : connect(`${folder}/.s.PGSQL.5432`),
+    )
+    const ownPort = await proxy.#listen()
+    return { proxy, url: `postgresql://${user}@127.0.0.1:${ownPort}${pathname}` }
   }
 
   async stop(): Promise<void> {

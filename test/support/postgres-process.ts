@@ -14,6 +14,8 @@ import { Database } from '../../src/postgres/server/database.ts'
 import { PostgresForwardProgress } from '../../src/postgres/journal/forward-progress.ts'
 import { PostgresJournalQueue } from '../../src/postgres/journal/journal-queue.ts'
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
+import { takeSensorIds as takeIds } from '../../src/postgres/control/sensor-writes.ts'
+import { greetingOfShards, serverFinder } from '../../src/postgres/server/shard-servers.ts'
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
 import { createAccounts } from '../../src/postgres/verify/accounts.ts'
 import { systemClock as clock } from '../../src/system/clock.ts'
@@ -41,11 +43,11 @@ export function submissionsOver({ committer, figures: progress }: OpenData): Sub
  *
  * @param keptMs for how long forwarded rows are kept for a replay
  */
-export function openProcess(
+export async function openProcess(
   databaseUrl: string,
   rules: AcceptanceRules,
   keptMs?: number,
-): OpenData {
+): Promise<OpenData> {
   const owner = `process ${process.pid}.${++processes}`
   const database = new Database(databaseUrl, 4)
   const [log, metrics] = [new RecordingLog(), new PrometheusMetrics()]
@@ -57,8 +59,19 @@ export function openProcess(
   const onJournalled = () => queue.notify()
   const witness = newWitness({ owner })
   const greet = async (client: ClientBase) => void (await noticeTakeover(client, witness))
+  const shards = await database.readShards()
+  const findServer = serverFinder(database, databaseUrl)
+  const takeSensorIds = (count: number) => takeIds(database, count)
+  const greetLane = greetingOfShards(shards, databaseUrl, greet)
+  const connecting = {
+    owner,
+    durability: 'local',
+    greet: greetLane,
+    seen: witness.seen,
+    findServer,
+  } as const
   const committer = new PostgresSubmissionCommitter(
-    { databaseUrl, owner, lanes: 2, durability: 'local', greet, rules, seen: witness.seen },
+    { ...connecting, shards, lanes: shards.numbers.length === 1 ? 2 : 1, rules, takeSensorIds },
     onJournalled,
   )
   const writer = createControlWriter({ database, clock }, rules, onJournalled)

@@ -1,5 +1,6 @@
-// A real PostgreSQL of a test's own, reached by a Unix socket in a directory of its own, that can
-// be stopped, killed and started again on what it has on disk, or on a copy of another one.
+// A real PostgreSQL of a test's own, reached by a Unix socket in a directory of its own, or by a
+// port, that can be stopped, killed and started again on what it has on disk, or on a copy of
+// another one.
 
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -28,40 +29,60 @@ interface Owner {
   readonly gid?: number
 }
 
-/** The folder of the programs: that of PATH, else the newest of the distribution. */
-export function postgresPrograms(): string | undefined {
-  const onPath = (process.env['PATH'] ?? '').split(':').find((folder) => {
+/**
+ * The folder of the programs: that of PATH, else the newest of the distribution.
+ *
+ * @param isFit whether a folder with them has all that is wanted
+ */
+export function postgresPrograms(isFit = (_programs: string) => true): string | undefined {
+  const onPath = (process.env['PATH'] ?? '').split(':').filter((folder) => {
     return existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres'))
   })
   // PATH may have links to some of them.
-  if (onPath !== undefined) return dirname(realpathSync(join(onPath, 'postgres')))
-  if (!existsSync(DISTRIBUTION)) return undefined
+  const linked = onPath.map((folder) => dirname(realpathSync(join(folder, 'postgres'))))
+  return [...linked, ...foldersOfDistribution()].find(isFit)
+}
+
+function foldersOfDistribution(): string[] {
+  if (!existsSync(DISTRIBUTION)) return []
   const versions = readdirSync(DISTRIBUTION).toSorted((a, b) => Number(b) - Number(a))
   const folders = versions.map((version) => join(DISTRIBUTION, version, 'bin'))
-  return folders.find((folder) => existsSync(join(folder, 'initdb')))
+  return folders.filter((folder) => existsSync(join(folder, 'initdb')))
+}
+
+/** What a server has beyond a socket. */
+export interface ServerSettings {
+  /** On loopback; without one there is only the socket. */
+  readonly port?: number
+  /** Each as `name=value`, at every start. */
+  readonly always?: readonly string[]
 }
 
 export class PostgresServer {
   readonly #programs: string
   readonly #directory = mkdtempSync(join(tmpdir(), 'thermolog-postgres-'))
   readonly #owner = unprivileged()
+  readonly #port: number | undefined
+  readonly #always: readonly string[]
   #child: ChildProcess | undefined
 
-  private constructor(programs: string) {
+  private constructor(programs: string, { port, always = [] }: ServerSettings) {
     this.#programs = programs
+    this.#port = port
+    this.#always = always
   }
 
   /** @param programs the folder of initdb and postgres */
-  static async start(programs: string): Promise<PostgresServer> {
-    const server = PostgresServer.empty(programs)
+  static async start(programs: string, settings?: ServerSettings): Promise<PostgresServer> {
+    const server = PostgresServer.empty(programs, settings)
     server.#initialize()
     await server.restart()
     return server
   }
 
   /** One that has nothing yet, and is not started. */
-  static empty(programs: string): PostgresServer {
-    const server = new PostgresServer(programs)
+  static empty(programs: string, settings: ServerSettings = {}): PostgresServer {
+    const server = new PostgresServer(programs, settings)
     const { uid, gid } = server.#owner
     if (uid !== undefined && gid !== undefined) chownSync(server.#directory, uid, gid)
     return server
@@ -74,14 +95,20 @@ export class PostgresServer {
 
   /** Of a database on it. */
   url(database = 'postgres'): string {
-    return `postgresql:///${database}?host=${this.#directory}&user=postgres`
+    return this.#port === undefined
+      ? `postgresql:///${database}?host=${this.#directory}&user=postgres`
+      : `postgresql://postgres@127.0.0.1:${this.#port}/${database}`
   }
 
   /** Starts it again on the same address and data, after a stop or while it runs. */
   async restart(settings: readonly string[] = []): Promise<void> {
     await this.stop('SIGINT')
-    const flags = ['-D', this.#data, '-k', this.#directory, '-c', 'listen_addresses=']
-    for (const setting of settings) flags.push('-c', setting)
+    const address =
+      this.#port === undefined
+        ? ['listen_addresses=']
+        : ['listen_addresses=127.0.0.1', `port=${this.#port}`]
+    const flags = ['-D', this.#data, '-k', this.#directory]
+    for (const one of [...address, ...this.#always, ...settings]) flags.push('-c', one)
     const program = join(this.#programs, 'postgres')
     const child = spawn(program, flags, { stdio: 'ignore', ...this.#owner })
     this.#child = child
@@ -127,6 +154,24 @@ export class PostgresServer {
     await exited
   }
 
+  /** Ends it and the processes of its connections as `kill -9` does. */
+  async kill(): Promise<void> {
+    const child = this.#child
+    this.#child = undefined
+    if (child?.pid === undefined) return
+    const exited = once(child, 'exit')
+    // Stopped, it starts no more of them.
+    child.kill('SIGSTOP')
+    const children = childrenOf(child.pid)
+    child.kill('SIGKILL')
+    for (const pid of children) killIfThere(pid)
+    await exited
+    // The next one refuses the shared memory of any that is still there.
+    await until('all its processes are gone', () => {
+      return !children.some((pid) => existsSync(`/proc/${pid}`))
+    })
+  }
+
   /** Ends it and removes what it had. */
   async remove(): Promise<void> {
     await this.stop('SIGQUIT')
@@ -161,6 +206,19 @@ export class PostgresServer {
     } catch {
       return false
     }
+  }
+}
+
+function childrenOf(parent: number): number[] {
+  const text = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8')
+  return text.trim().split(' ').filter(Boolean).map(Number)
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 

@@ -17,7 +17,6 @@ import { migrate } from '../../src/postgres/server/migrate.ts'
 import { newUser } from '../contract/open-data.ts'
 import { ask, LosingProxy } from './lanes.ts'
 import { openProcess } from './postgres-process.ts'
-import type { PostgresServer } from './postgres-server.ts'
 import { checkRace } from './race-check.ts'
 import type { RaceReport } from './race-check.ts'
 import { RACE_RULES, RACE_USERS } from './race-events.ts'
@@ -34,8 +33,15 @@ export interface RaceLength {
   readonly stoppedMs: number
 }
 
+/** What is raced on. */
+export interface RaceServer {
+  readonly url: string
+  /** Each ends it or a part of it at once, and starts that again. */
+  readonly crashes: readonly (() => Promise<void>)[]
+}
+
 export async function runRace(
-  server: PostgresServer,
+  server: RaceServer,
   length: RaceLength,
 ): Promise<RaceReport & { refusals: Record<string, number> }> {
   const folder = mkdtempSync(join(tmpdir(), 'thermolog-race-'))
@@ -47,7 +53,7 @@ export async function runRace(
 }
 
 class Race {
-  readonly #server: PostgresServer
+  readonly #server: RaceServer
   readonly #length: RaceLength
   readonly #folder: string
   readonly #url: string
@@ -56,16 +62,16 @@ class Race {
   readonly #workers: ChildProcess[] = []
   readonly #refusals: Record<string, number> = {}
 
-  constructor(server: PostgresServer, length: RaceLength, folder: string) {
+  constructor(server: RaceServer, length: RaceLength, folder: string) {
     this.#server = server
     this.#length = length
     this.#folder = folder
-    this.#url = server.url()
+    this.#url = server.url
   }
 
   async run(): Promise<RaceReport & { refusals: Record<string, number> }> {
     await migrate(this.#url)
-    const first = openProcess(this.#url, RACE_RULES)
+    const first = await openProcess(this.#url, RACE_RULES)
     await Promise.all(RACE_USERS.map(() => newUser(first)))
     await first.close()
     const { proxy, url } = await LosingProxy.start(this.#url)
@@ -111,7 +117,7 @@ class Race {
       () => this.#kill(1, urls[1] ?? ''),
       async () => void (proxy.loseAnswer = 'COMMIT'),
       () => this.#stopProcess(2),
-      () => this.#crashServer(),
+      ...this.#server.crashes,
     ]
     for (let act = 0; this.#leftMs > 3_000; act++) {
       await pause(1_000)
@@ -135,16 +141,11 @@ class Race {
   async #stopProcess(at: number): Promise<void> {
     this.#workers[at]?.kill('SIGSTOP')
     await this.#cut()
-    await ask(this.#url, 'UPDATE streams SET lease_until = clock_timestamp()')
+    await ask(this.#url, 'UPDATE streams SET lease_until = now()')
     await pause(1_000)
     await this.#cut()
     await pause(this.#length.stoppedMs - 1_000)
     this.#workers[at]?.kill('SIGCONT')
-  }
-
-  async #crashServer(): Promise<void> {
-    await this.#server.stop('SIGQUIT')
-    await this.#server.restart()
   }
 }
 
@@ -160,7 +161,7 @@ async function isFree(url: string): Promise<boolean> {
 
 /** Forwards and deletes what is left. */
 async function drain(url: string): Promise<void> {
-  const data = openProcess(url, RACE_RULES, DAY_MS)
+  const data = await openProcess(url, RACE_RULES, DAY_MS)
   const database = new Database(url, 2)
   const writer = new PostgresMeasurementWriter(database)
   for (let batch = await data.queue.claim(5_000); batch; batch = await data.queue.claim(5_000)) {

@@ -20,7 +20,7 @@ const WRITTEN = { setAside: [], durationMs: 0 }
 
 const answers = openSync(file, 'w')
 const stopAtMs = Date.now() + Number(seconds) * 1_000
-const data = openProcess(url, RACE_RULES, KEPT_MS)
+const data = await openProcess(url, RACE_RULES, KEPT_MS)
 const submissions = submissionsOver(data)
 const random = (below: number) => Math.floor(Math.random() * below)
 const isRunning = () => Date.now() < stopAtMs

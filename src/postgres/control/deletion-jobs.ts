@@ -9,9 +9,9 @@ import type { Database } from '../server/database.ts'
 
 const IS_FORWARDED = `
   NOT EXISTS (
-    SELECT 1 FROM unnest(string_to_array(d.heads, ',')) head
-      LEFT JOIN stream_forwarded f ON f.stream_id = split_part(head, ':', 1)::int
-    WHERE split_part(head, ':', 2)::bigint > coalesce(f.seq, 0))
+    SELECT 1 FROM stream_forwarded f
+    WHERE f.shard = d.shard AND f.seq <
+      (regexp_match(',' || d.heads, ',' || f.stream_id || ':(\\d+)'))[1]::bigint)
   ORDER BY shard, sensor_id`
 const NOTE_PASS = `
   UPDATE sensor_deletions SET passes = passes + 1, due_at_ms = $4

@@ -5,6 +5,7 @@ import { serialNumberKey } from '../../domain/sensor.ts'
 import type { Sensor, SensorChange } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import { shardOf } from '../../domain/shard.ts'
+import type { UserShard } from '../../domain/shard.ts'
 import { runFlow } from '../server/database.ts'
 import type { Sql } from '../server/database.ts'
 import { journalInfo, lockControlStream } from './control-stream.ts'
@@ -44,18 +45,26 @@ const LOCK_STATES = `
 const REMOVE_STATES = `
   WITH states AS (
     DELETE FROM sensor_state WHERE shard = $1 AND sensor_id = ANY ($2::int[])
-    RETURNING sensor_id, user_id),
+    RETURNING shard, sensor_id, user_id),
   revisions AS (DELETE FROM history_revisions WHERE shard = $1 AND sensor_id = ANY ($2::int[])),
   aside AS (DELETE FROM set_aside WHERE shard = $1 AND sensor_id = ANY ($2::int[])),
   days AS (
     DELETE FROM accepted_per_day WHERE shard = $1 AND sensor_id = ANY ($2::int[])
     RETURNING sensor_id, day)
   INSERT INTO sensor_deletions (shard, sensor_id, user_id, start_ms, stop_ms, due_at_ms, heads)
-  SELECT $1, sensor_id, user_id, coalesce(min(day), 0) * ${DAY_MS}::bigint,
+  SELECT shard, sensor_id, user_id, coalesce(min(day), 0) * ${DAY_MS}::bigint,
     (coalesce(max(day), -1) + 1) * ${DAY_MS}::bigint, $3,
     (SELECT coalesce(string_agg(stream_id || ':' || head, ',' ORDER BY stream_id), '')
-      FROM streams)
-  FROM states LEFT JOIN days USING (sensor_id) GROUP BY sensor_id, user_id`
+      FROM streams WHERE shard = $1)
+  FROM states LEFT JOIN days USING (sensor_id) GROUP BY shard, sensor_id, user_id`
+
+const TAKE_IDS = `
+  SELECT nextval('sensor_ids')::int AS id FROM generate_series(1, $1)`
+
+/** Reserves ids for sensors that a group registers: elsewhere nobody can give them. */
+export async function takeSensorIds(sql: Sql, count: number): Promise<readonly number[]> {
+  return (await sql.rows<{ id: number }>(TAKE_IDS, [count])).map(({ id }) => id)
+}
 
 interface LockedUser {
   readonly sensors: number
@@ -75,7 +84,7 @@ export async function createSensor(
   { nowMs, sensorsPerUserMax }: { readonly nowMs: number; readonly sensorsPerUserMax: number },
 ): Promise<Sensor | 'taken' | 'quota'> {
   const shard = shardOf(userId)
-  const seq = await lockControlStream(sql)
+  const place = await lockControlStream(sql, shard)
   const [user] = await sql.rows<LockedUser>(LOCK_USER, [shard, userId])
   const key = serialNumberKey(serialNumber)
   if ((await sql.rows(IS_TAKEN, [shard, userId, key])).length > 0) return 'taken'
@@ -85,7 +94,7 @@ export async function createSensor(
   const sensorId = inserted?.id ?? 0
   await sql.change(INSERT_STATE, [shard, sensorId, userId])
   await sql.change(CHANGE_USER, [shard, userId, 1])
-  await journalInfo(sql, seq, { shard, sensorId })
+  await journalInfo(sql, place, sensorId)
   const sensor = await runFlow(sql, SENSOR_READS.findSensor(userId, sensorId))
   if (sensor === undefined) throw new Error(`BUG: sensor ${sensorId} is not there`)
   return sensor
@@ -97,13 +106,13 @@ export async function changeSensor(
   { alias = null, compensationCelsius = null, nowMs }: SensorChangeRow,
 ): Promise<Sensor | undefined> {
   const shard = shardOf(userId)
-  const seq = await lockControlStream(sql)
+  const place = await lockControlStream(sql, shard)
   const [user] = await sql.rows<LockedUser>(LOCK_USER, [shard, userId])
   const values = [shard, userId, sensorId, alias, compensationCelsius, nowMs]
   if (user === undefined) return undefined
   if ((await sql.change(CHANGE, [...values, user.settings])) === 0) return undefined
   await sql.change(CHANGE_USER, [shard, userId, 0])
-  await journalInfo(sql, seq, { shard, sensorId })
+  await journalInfo(sql, place, sensorId)
   return runFlow(sql, SENSOR_READS.findSensor(userId, sensorId))
 }
 
@@ -130,7 +139,7 @@ export async function deleteSensor(
 /** Deletes all of the sensors but their rows, and has the store delete their measurements. */
 export async function removeStates(
   sql: Sql,
-  shard: number,
+  shard: UserShard | number,
   sensorIds: readonly number[],
   nowMs: number,
 ): Promise<void> {

@@ -4,7 +4,6 @@ import { SET_ASIDE_COLUMNS } from '../../control/set-aside.ts'
 import { encodeEntries } from '../../domain/measurement-columns.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
-import { shardOf } from '../../domain/shard.ts'
 import type { Database, Sql } from '../server/database.ts'
 import { revisionStatements, TO_BEFORE } from '../stream/history-revisions.ts'
 import { LOCK_SENSORS } from '../stream/lane-statements.ts'
@@ -12,17 +11,18 @@ import { journalEntries, lockControlStream } from './control-stream.ts'
 
 const LAST_ID = 'SELECT max(id) AS id FROM set_aside'
 const FIND = `
-  SELECT id, user_id AS "userId", sensor_id AS "sensorId" FROM set_aside
+  SELECT shard, id, sensor_id AS "sensorId" FROM set_aside
   WHERE id > $1 AND id <= $2 AND ($3::bigint[] IS NULL OR id = ANY ($3)) ORDER BY id LIMIT $4`
-const TAKE = `DELETE FROM set_aside WHERE id = ANY ($1) RETURNING ${SET_ASIDE_COLUMNS}`
+const TAKE = `
+  DELETE FROM set_aside WHERE shard = $1 AND id = ANY ($2) RETURNING ${SET_ASIDE_COLUMNS}`
 const TOUCH_SENSORS = `
-  UPDATE sensor_state AS s SET stream_id = 0, seq = $4::bigint, version = s.version + 1,
-    pending = concat_ws(',', '0:' || ($4::bigint)::text, nullif(
+  UPDATE sensor_state AS s SET stream_id = $4::int, seq = $5::bigint, version = s.version + 1,
+    pending = concat_ws(',', concat_ws(':', $4::int, $5::bigint), nullif(
       (SELECT string_agg(p, ',') FROM unnest(string_to_array(s.pending, ',')) p
-        WHERE p NOT LIKE '0:%'), '')),
+        WHERE split_part(p, ':', 1)::int <> $4::int), '')),
     oldest_at_ms = own.oldest_at_ms, ${TO_BEFORE}
-  FROM unnest($1::smallint[], $2::int[], $3::bigint[]) AS own (shard, sensor_id, oldest_at_ms)
-  WHERE s.shard = own.shard AND s.sensor_id = own.sensor_id`
+  FROM unnest($2::int[], $3::bigint[]) AS own (sensor_id, oldest_at_ms)
+  WHERE s.shard = $1 AND s.sensor_id = own.sensor_id`
 const UNCOUNT = `
   UPDATE accepted_per_day SET measurements = measurements - $4
   WHERE shard = $1 AND sensor_id = $2 AND day = $3`
@@ -31,7 +31,15 @@ const UNCOUNT = `
 const SETTLED_AT_ONCE = 1_000
 
 /** A set-aside measurement. */
-type Found = Pick<SetAsideMeasurement, 'id' | 'userId' | 'sensorId'>
+interface Found extends Pick<SetAsideMeasurement, 'id' | 'sensorId'> {
+  readonly shard: number
+}
+
+/** Of one shard. */
+interface Part {
+  readonly shard: number
+  readonly found: readonly Found[]
+}
 
 /** Puts measurements back into the journal. @param ids `undefined`: all there are now */
 export function retrySetAside(
@@ -39,21 +47,21 @@ export function retrySetAside(
   ids: readonly number[] | undefined,
   nowMs: number,
 ): Promise<number> {
-  return inParts(database, ids, async (sql, found) => {
-    const seq = await lockControlStream(sql)
-    const taken = await take(sql, found)
+  return inParts(database, ids, async (sql, part) => {
+    const { shard } = part
+    const place = await lockControlStream(sql, shard)
+    const taken = await take(sql, part)
     if (taken.length === 0) return 0
     const bySensor = Map.groupBy(taken, ({ sensorId }) => sensorId)
     const sensorIds = [...bySensor.keys()]
     const oldest = [...bySensor.values()].map((own) =>
       own.reduce((least, { measuredAtMs }) => Math.min(least, measuredAtMs), Infinity),
     )
-    const shards = [...bySensor.values()].map(([first]) => shardOf(first?.userId ?? 0))
-    const revisions = revisionStatements({ shards, ids: sensorIds }, nowMs)
+    const revisions = revisionStatements({ shard, ids: sensorIds }, nowMs)
     for (const { text, values } of revisions) await sql.change(text, values)
-    await sql.change(TOUCH_SENSORS, [shards, sensorIds, oldest, seq])
+    await sql.change(TOUCH_SENSORS, [shard, sensorIds, oldest, place.stream, place.seq])
     const entries = encodeEntries(taken, ({ sensorId }) => sensorId)
-    await journalEntries(sql, seq, { count: taken.length, entries })
+    await journalEntries(sql, place, { count: taken.length, entries })
     return taken.length
   })
 }
@@ -63,31 +71,28 @@ export function dropSetAside(
   database: Database,
   ids: readonly number[] | undefined,
 ): Promise<number> {
-  return inParts(database, ids, async (sql, found) => {
-    const taken = await take(sql, found)
-    for (const [key, gone] of Map.groupBy(taken, daysOf)) {
-      await sql.change(UNCOUNT, [...key.split(' ').map(Number), gone.length])
+  return inParts(database, ids, async (sql, part) => {
+    const taken = await take(sql, part)
+    for (const [key, gone] of Map.groupBy(taken, dayOf)) {
+      await sql.change(UNCOUNT, [part.shard, ...key.split(' ').map(Number), gone.length])
     }
     return taken.length
   })
 }
 
-function daysOf({ userId, sensorId, measuredAtMs }: SetAsideMeasurement): string {
-  return `${shardOf(userId)} ${sensorId} ${Math.floor(measuredAtMs / DAY_MS)}`
+function dayOf({ sensorId, measuredAtMs }: SetAsideMeasurement): string {
+  return `${sensorId} ${Math.floor(measuredAtMs / DAY_MS)}`
 }
 
 /**
  * Takes the measurements that still exist, of sensors that are not deleted. Locks are taken in the
  * same order as by groups and deletions.
  */
-async function take(sql: Sql, found: readonly Found[]): Promise<SetAsideMeasurement[]> {
-  const sensors = [...new Map(found.map((one) => [one.sensorId, one])).values()]
-  const locked = await sql.rows<{ id: number }>(LOCK_SENSORS, [
-    sensors.map(({ userId }) => shardOf(userId)),
-    sensors.map(({ sensorId }) => sensorId),
-  ])
+async function take(sql: Sql, { shard, found }: Part): Promise<SetAsideMeasurement[]> {
+  const sensorIds = [...new Set(found.map(({ sensorId }) => sensorId))]
+  const locked = await sql.rows<{ id: number }>(LOCK_SENSORS, [shard, sensorIds])
   const live = new Set(locked.map(({ id }) => id))
-  const taken = await sql.rows<SetAsideMeasurement>(TAKE, [found.map(({ id }) => id)])
+  const taken = await sql.rows<SetAsideMeasurement>(TAKE, [shard, found.map(({ id }) => id)])
   return taken.filter(({ sensorId }) => live.has(sensorId))
 }
 
@@ -95,7 +100,7 @@ async function take(sql: Sql, found: readonly Found[]): Promise<SetAsideMeasurem
 async function inParts(
   database: Database,
   ids: readonly number[] | undefined,
-  settle: (sql: Sql, found: readonly Found[]) => Promise<number>,
+  settle: (sql: Sql, part: Part) => Promise<number>,
 ): Promise<number> {
   const [last] = await database.rows<{ id: number | null }>(LAST_ID)
   let settled = 0
@@ -103,7 +108,9 @@ async function inParts(
     const range = [afterId, last?.id ?? 0, ids ?? null]
     const found = await database.rows<Found>(FIND, [...range, SETTLED_AT_ONCE])
     if (found.length === 0) return settled
-    settled += await database.transaction((sql) => settle(sql, found))
+    for (const [shard, own] of Map.groupBy(found, (one) => one.shard)) {
+      settled += await database.transaction((sql) => settle(sql, { shard, found: own }))
+    }
     afterId = found.at(-1)?.id ?? 0
   }
 }

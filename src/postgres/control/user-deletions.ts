@@ -19,9 +19,10 @@ const LOOK_EVERY_MS = SECOND_MS
 /** About 20 ms of work. */
 const SENSORS_AT_ONCE = 200
 
+const FIND = `
+  SELECT shard, user_id AS "userId" FROM user_deletions ORDER BY shard, user_id LIMIT 100`
 const TAKE = `
-  SELECT shard, user_id AS "userId" FROM user_deletions
-  ORDER BY shard, user_id LIMIT 1 FOR UPDATE SKIP LOCKED`
+  SELECT 1 FROM user_deletions WHERE shard = $1 AND user_id = $2 FOR UPDATE SKIP LOCKED`
 // Including sensors deleted before, because they have serial numbers too.
 const SENSORS = `
   SELECT id FROM sensors WHERE shard = $1 AND user_id = $2 AND serial_number <> ''
@@ -32,12 +33,23 @@ const ERASE = `
   WHERE shard = $1 AND id = ANY ($2::int[])`
 const END = 'DELETE FROM user_deletions WHERE shard = $1 AND user_id = $2'
 
+interface DeletedUser {
+  readonly shard: number
+  readonly userId: number
+}
+
 /** @returns whether it found work that no other process was doing */
-export function continueUserDeletion(database: Database, nowMs: number): Promise<boolean> {
+export async function continueUserDeletion(database: Database, nowMs: number): Promise<boolean> {
+  for (const user of await database.rows<DeletedUser>(FIND)) {
+    if (await deleteSome(database, user, nowMs)) return true
+  }
+  return false
+}
+
+function deleteSome(database: Database, user: DeletedUser, nowMs: number): Promise<boolean> {
   return database.transaction(async (sql) => {
-    const [user] = await sql.rows<{ shard: number; userId: number }>(TAKE)
-    if (user === undefined) return false
     const { shard, userId } = user
+    if ((await sql.rows(TAKE, [shard, userId])).length === 0) return false
     const sensors = await sql.rows<{ id: number }>(SENSORS, [shard, userId])
     const ids = sensors.map(({ id }) => id)
     await removeStates(sql, shard, ids, nowMs)

@@ -2,6 +2,7 @@
 // another process when this one stalls. Only this process knows how far each is claimed.
 
 import { SECOND_MS } from '../../domain/time.ts'
+import { shardOfStream } from '../../domain/shard.ts'
 import type { Clock } from '../../ports/system.ts'
 import type { Database } from '../server/database.ts'
 import * as sql from './journal-statements.ts'
@@ -54,7 +55,14 @@ export class ForwardLeases {
     const nowMs = this.#clock.monotonicMs()
     if (!isCertain && nowMs < this.#takenAtMs + RENEW_EVERY_MS) return
     this.#takenAtMs = nowMs
-    for (const row of await this.#database.rows<TakenRow>(sql.TAKE_LEASES, [this.#owner])) {
+    for (const { stream } of await this.#database.rows<{ stream: number }>(sql.FIND_FREE)) {
+      await this.#takeOne(stream)
+    }
+  }
+
+  async #takeOne(free: number): Promise<void> {
+    const values = [shardOfStream(free), free, this.#owner]
+    for (const row of await this.#database.rows<TakenRow>(sql.TAKE_LEASE, values)) {
       const { stream, fence, seq, replayedSeq, replayThroughSeq } = row
       const replay =
         replayedSeq === null ? undefined : { seq: replayedSeq, throughSeq: replayThroughSeq ?? 0 }
@@ -64,11 +72,11 @@ export class ForwardLeases {
 
   /** Renews the leases, and drops the streams that were lost. */
   async renew(): Promise<void> {
-    const { held } = this
-    if (held.length === 0) return
-    const rows = await this.#database.rows<{ stream: number }>(sql.RENEW_LEASES, places(held))
-    const renewed = new Set(rows.map(({ stream }) => stream))
-    for (const one of held) if (!renewed.has(one.stream)) this.lose(one)
+    for (const own of byShard(this.held)) {
+      const rows = await this.#database.rows<{ stream: number }>(sql.RENEW_LEASES, placesOf(own))
+      const renewed = new Set(rows.map(({ stream }) => stream))
+      for (const one of own) if (!renewed.has(one.stream)) this.lose(one)
+    }
   }
 
   lose({ stream, fence }: LeasedStream): void {
@@ -81,12 +89,19 @@ export class ForwardLeases {
 
   /** Gives up the leases of streams. */
   async leave(streams: readonly LeasedStream[]): Promise<void> {
-    if (streams.length === 0) return
-    await this.#database.change(sql.LEAVE_LEASES, places(streams))
-    for (const one of streams) this.lose(one)
+    for (const own of byShard(streams)) {
+      await this.#database.change(sql.LEAVE_LEASES, placesOf(own))
+      for (const one of own) this.lose(one)
+    }
   }
 }
 
-function places(streams: readonly LeasedStream[]): [number[], number[]] {
-  return [streams.map(({ stream }) => stream), streams.map(({ fence }) => fence)]
+function byShard(streams: readonly LeasedStream[]): Iterable<readonly LeasedStream[]> {
+  return Map.groupBy(streams, ({ stream }) => shardOfStream(stream)).values()
+}
+
+/** @param streams of one shard */
+function placesOf(streams: readonly LeasedStream[]): [number, number[], number[]] {
+  const shard = shardOfStream(streams[0]?.stream ?? 0)
+  return [shard, streams.map(({ stream }) => stream), streams.map(({ fence }) => fence)]
 }

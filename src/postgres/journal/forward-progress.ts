@@ -4,6 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sensorsSetAside } from '../../control/set-aside.ts'
 import { ENTRY_BYTES } from '../../domain/measurement-columns.ts'
+import { shardOfStream } from '../../domain/shard.ts'
 import { takeSensors } from '../../domain/take-sensors.ts'
 import { EVER, SECOND_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
@@ -170,7 +171,8 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
 
   async #stillUnreadable(places: readonly JournalPlace[]): Promise<readonly JournalPlace[]> {
     if (!places.some((place) => this.#isUnreadable(place))) return []
-    const forwarded = await this.#with.database.rows<JournalPlace>(sql.READ_FORWARDED)
+    const shards = [...new Set(places.map(({ stream }) => shardOfStream(stream)))]
+    const forwarded = await this.#with.database.rows<JournalPlace>(sql.READ_FORWARDED, [shards])
     for (const place of forwarded) this.#show(place)
     return places.filter((place) => this.#isUnreadable(place))
   }

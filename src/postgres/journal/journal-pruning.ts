@@ -43,7 +43,9 @@ export class JournalPruning {
     if (!(await leases.take(LEASE.name, LEASE.forMs))) return
     if (this.#retention !== undefined) await this.#count(this.#retention)
     const bounds = [KEPT_MS_MIN, this.#retention?.keptMs ?? 0, this.#tooMuchBeforeMs]
-    while ((await database.change(sql.PRUNE, bounds)) >= PRUNED_AT_ONCE);
+    for (const shard of (await database.readShards()).numbers) {
+      while ((await database.change(sql.PRUNE, [shard, ...bounds])) >= PRUNED_AT_ONCE);
+    }
   }
 
   async #count({ measurementsMax }: ReplayRetention): Promise<void> {

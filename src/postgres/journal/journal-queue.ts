@@ -5,9 +5,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { toSetAsideOf, sensorsOf } from '../../domain/measurement-columns.ts'
 import { SECOND_MS } from '../../domain/time.ts'
+import { shardOfStream } from '../../domain/shard.ts'
 import type {
   ClaimedBatch,
   JournalBatch,
+  JournalPlace,
   JournalQueue,
   JournalReplay,
   Written,
@@ -79,15 +81,15 @@ export class PostgresJournalQueue implements JournalQueue {
 
   async claim(measurementsMax: number): Promise<ClaimedBatch | undefined> {
     return this.#persist(async () => {
-      const leased = await this.#nextStream()
-      if (leased === undefined) return undefined
       const { database } = this.#with
+      const heads = await database.rows<JournalPlace>(sql.READ_HEADS)
+      const leased = await this.#nextStream(heads)
+      if (leased === undefined) return undefined
       const { stream, fence, claimedSeq: seq } = leased
       const range = { stream, seq, throughSeq: Number.MAX_SAFE_INTEGER }
       const batch = await readBatch(database, range, measurementsMax)
       if (batch === undefined) return undefined
-      const [heads] = await database.rows<{ rows: number }>(sql.SUM_HEADS)
-      const arrived = (heads?.rows ?? 0) - this.#rows
+      const arrived = heads.reduce((sum, head) => sum + head.seq, -this.#rows)
       this.#rows += arrived
       leased.claimedSeq = batch.place.seq
       return { ...batch, place: { ...batch.place, fence }, isOutrun: arrived > batch.rows }
@@ -98,7 +100,9 @@ export class PostgresJournalQueue implements JournalQueue {
     const { database, progress } = this.#with
     const { stream, fence } = batch.place as LeasedBatch['place']
     // A process that has lost the lease may have written nothing.
-    const isOurs = await this.#persist(() => database.rows(sql.IS_LEASED, [stream, fence]))
+    const isOurs = await this.#persist(() =>
+      database.rows(sql.IS_LEASED, [shardOfStream(stream), stream, fence]),
+    )
     if (isOurs?.length === 1) progress.noteReadable(batch.place, batch.measurements.count)
   }
 
@@ -109,10 +113,14 @@ export class PostgresJournalQueue implements JournalQueue {
     const nowMs = clock.nowMs()
     const isOurs = await this.#persist(() =>
       database.transaction(async (transaction) => {
-        const noted = await transaction.change(sql.NOTE_FORWARDED, [stream, fence, seq])
+        const shard = shardOfStream(stream)
+        const noted = await transaction.change(sql.NOTE_FORWARDED, [shard, stream, fence, seq])
         if (noted === 0) return false
         for (const { sensorId, measuredAtMs, tieBreakNs, tempCelsius, reason } of toSetAside) {
-          const place = [sensorId, measuredAtMs, tieBreakNs]
+          const sensor = [shard, sensorId]
+          const [live] = await transaction.rows<{ userId: number }>(sql.KEEP_SENSOR, sensor)
+          if (live === undefined) continue
+          const place = [...sensor, live.userId, measuredAtMs, tieBreakNs]
           await transaction.change(sql.SET_ASIDE, [...place, tempCelsius, reason, nowMs])
         }
         return true
@@ -161,22 +169,29 @@ export class PostgresJournalQueue implements JournalQueue {
     await this.#leases.leave(this.#leases.held)
   }
 
-  async #nextStream(): Promise<LeasedStream | undefined> {
+  async #nextStream(heads: readonly JournalPlace[]): Promise<LeasedStream | undefined> {
     await this.#leases.take(false)
-    const next = await this.#oldestStream()
+    const next = await this.#oldestStream(heads)
     if (next !== undefined) return next
     await this.#leases.take(true)
-    return this.#oldestStream()
+    return this.#oldestStream(heads)
   }
 
-  async #oldestStream(): Promise<LeasedStream | undefined> {
+  /** The leased stream whose next row is the oldest. */
+  async #oldestStream(heads: readonly JournalPlace[]): Promise<LeasedStream | undefined> {
+    const last = new Map(heads.map(({ stream, seq }) => [stream, seq]))
     const { held } = this.#leases
-    if (held.length === 0) return undefined
-    const [next] = await this.#with.database.rows<{ stream: number }>(sql.NEXT_STREAM, [
-      held.map(({ stream }) => stream),
-      held.map(({ claimedSeq }) => claimedSeq),
-    ])
-    return held.find(({ stream }) => stream === next?.stream)
+    const waiting = held.filter(({ stream, claimedSeq }) => (last.get(stream) ?? 0) > claimedSeq)
+    const first: { atMs: number; stream?: number } = { atMs: Infinity }
+    for (const [shard, own] of Map.groupBy(waiting, (one) => shardOfStream(one.stream))) {
+      const [next] = await this.#with.database.rows<Required<typeof first>>(sql.NEXT_STREAM, [
+        shard,
+        own.map(({ stream }) => stream),
+        own.map(({ claimedSeq }) => claimedSeq),
+      ])
+      if (next !== undefined && next.atMs < first.atMs) Object.assign(first, next)
+    }
+    return held.find(({ stream }) => stream === first.stream)
   }
 
   async #lookForRows(signal: AbortSignal): Promise<void> {
@@ -232,5 +247,6 @@ export class PostgresJournalQueue implements JournalQueue {
 async function deleteAgain(database: Sql, batch: JournalBatch, nowMs: number): Promise<void> {
   const times = batch.measurements.measuredAtMs.toSorted()
   const range = [times[0] ?? 0, (times.at(-1) ?? 0) + 1]
-  await database.change(sql.DELETE_AGAIN, [[...sensorsOf(batch)], ...range, nowMs])
+  const shard = shardOfStream(batch.place.stream)
+  await database.change(sql.DELETE_AGAIN, [shard, [...sensorsOf(batch)], ...range, nowMs])
 }

@@ -3,6 +3,7 @@
 import { decodeInfos } from '../../control/store-records.ts'
 import { ColumnsGatherer, decodeEntries } from '../../domain/measurement-columns.ts'
 import type { JournalBatch, JournalPlace } from '../../ports/journal-queue.ts'
+import { shardOfStream } from '../../domain/shard.ts'
 import type { Sql } from '../server/database.ts'
 import * as sql from './journal-statements.ts'
 
@@ -35,7 +36,7 @@ export async function readBatch(
   { stream, seq, throughSeq }: RowRange,
   measurementsMax: number,
 ): Promise<(JournalBatch & { readonly rows: number }) | undefined> {
-  const values = [stream, seq, throughSeq, measurementsMax]
+  const values = [shardOfStream(stream), stream, seq, throughSeq, measurementsMax]
   const rows = await database.rows<Row>(sql.READ_ROWS, values)
   const last = rows.at(-1)
   if (last === undefined) return undefined

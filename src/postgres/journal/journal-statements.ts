@@ -1,66 +1,72 @@
-// The statements that forward the journal.
+// The statements that forward the journal. Those that name a stream name its shard first.
 
 import { SERVER_TIME_MS } from '../server/server-time.ts'
 
 /** How long a lease lasts after its last renewal. */
-const LEASE = `clock_timestamp() + interval '3 seconds'`
+const LEASE = `statement_timestamp() + interval '3 seconds'`
 
-/** Streams with rows to write that nobody forwards; at most two, to leave some for others. */
-export const TAKE_LEASES = `
-  WITH free AS MATERIALIZED (
-    SELECT f.stream_id FROM stream_forwarded AS f
+const IS_FREE = '(f.lease_until IS NULL OR f.lease_until < statement_timestamp())'
+
+/** Streams with rows to write that nobody forwards; at most two a shard, to leave others some. */
+export const FIND_FREE = `
+  SELECT stream FROM (
+    SELECT f.stream_id AS stream, row_number() OVER (PARTITION BY f.shard ORDER BY f.stream_id) AS n
+    FROM stream_forwarded AS f
     JOIN streams AS s ON s.shard = f.shard AND s.stream_id = f.stream_id
-    WHERE f.shard = 0 AND (s.head > f.seq OR f.replayed_seq IS NOT NULL)
-      AND (f.lease_until IS NULL OR f.lease_until < clock_timestamp())
-    ORDER BY f.stream_id LIMIT 2 FOR UPDATE OF f SKIP LOCKED)
+    WHERE (s.head > f.seq OR f.replayed_seq IS NOT NULL) AND ${IS_FREE}) AS free
+  WHERE n <= 2 ORDER BY n, stream`
+
+/** No row: another process was faster. */
+export const TAKE_LEASE = `
   UPDATE stream_forwarded AS f
-  SET owner = $1, fence = f.fence + 1, lease_until = ${LEASE}
-  FROM free WHERE f.shard = 0 AND f.stream_id = free.stream_id
+  SET owner = $3, fence = f.fence + 1, lease_until = ${LEASE}
+  WHERE f.shard = $1 AND f.stream_id = $2 AND ${IS_FREE}
   RETURNING f.stream_id AS stream, f.fence, f.seq, f.replayed_seq AS "replayedSeq",
     f.replay_through_seq AS "replayThroughSeq"`
 
 /** The leases of missing streams are lost. */
 export const RENEW_LEASES = `
   UPDATE stream_forwarded AS f SET lease_until = ${LEASE}
-  FROM unnest($1::int[], $2::bigint[]) AS held (stream_id, fence)
-  WHERE f.shard = 0 AND f.stream_id = held.stream_id AND f.fence = held.fence
+  FROM unnest($2::int[], $3::bigint[]) AS held (stream_id, fence)
+  WHERE f.shard = $1 AND f.stream_id = held.stream_id AND f.fence = held.fence
   RETURNING f.stream_id AS stream`
 
 export const LEAVE_LEASES = `
   UPDATE stream_forwarded AS f SET lease_until = NULL
-  FROM unnest($1::int[], $2::bigint[]) AS held (stream_id, fence)
-  WHERE f.shard = 0 AND f.stream_id = held.stream_id AND f.fence = held.fence`
+  FROM unnest($2::int[], $3::bigint[]) AS held (stream_id, fence)
+  WHERE f.shard = $1 AND f.stream_id = held.stream_id AND f.fence = held.fence`
 
 /** No row: the lease is lost. */
 export const IS_LEASED = `
-  SELECT 1 FROM stream_forwarded WHERE shard = 0 AND stream_id = $1 AND fence = $2`
+  SELECT 1 FROM stream_forwarded WHERE shard = $1 AND stream_id = $2 AND fence = $3`
 
 /** No row: the lease is lost. */
 export const NOTE_FORWARDED = `
-  UPDATE stream_forwarded SET seq = greatest(seq, $3), lease_until = ${LEASE}
-  WHERE shard = 0 AND stream_id = $1 AND fence = $2`
+  UPDATE stream_forwarded SET seq = greatest(seq, $4), lease_until = ${LEASE}
+  WHERE shard = $1 AND stream_id = $2 AND fence = $3`
 
 /**
- * Sets nothing of a deleted sensor aside: it has no state. Waits for a deletion under way, and a
- * later one waits for this statement before it deletes what is set aside.
+ * No row: the sensor is deleted, and nothing of it is set aside. Waits for a deletion under way; a
+ * later one waits for this transaction before it deletes what is set aside.
  */
+export const KEEP_SENSOR = `
+  SELECT user_id AS "userId" FROM sensor_state
+  WHERE shard = $1 AND sensor_id = $2 FOR KEY SHARE`
+
 export const SET_ASIDE = `
   INSERT INTO set_aside
-    (shard, user_id, sensor_id, measured_at_ms, tie_break_ns, temp_celsius, reason,
+    (shard, sensor_id, user_id, measured_at_ms, tie_break_ns, temp_celsius, reason,
       set_aside_at_ms)
-  SELECT s.shard, s.user_id, s.id, $2, $3, $4, $5, $6
-  FROM sensors AS s
-  JOIN sensor_state AS t ON t.shard = s.shard AND t.sensor_id = s.id
-  WHERE s.id = $1 FOR KEY SHARE OF t
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
   ON CONFLICT (shard, sensor_id, measured_at_ms, tie_break_ns) DO NOTHING`
 
-/** The stream whose next row is the oldest. */
+/** The stream of a shard whose next row is the oldest, and when that was written. */
 export const NEXT_STREAM = `
-  SELECT held.stream_id AS stream
-  FROM unnest($1::int[], $2::bigint[]) AS held (stream_id, seq)
+  SELECT held.stream_id AS stream, next.committed_at_ms AS "atMs"
+  FROM unnest($2::int[], $3::bigint[]) AS held (stream_id, seq)
   CROSS JOIN LATERAL (
     SELECT committed_at_ms FROM journal AS j
-    WHERE j.shard = 0 AND j.stream_id = held.stream_id AND j.seq > held.seq
+    WHERE j.shard = $1 AND j.stream_id = held.stream_id AND j.seq > held.seq
     ORDER BY j.seq LIMIT 1) AS next
   ORDER BY next.committed_at_ms, held.stream_id LIMIT 1`
 
@@ -70,23 +76,22 @@ export const READ_ROWS = `
   FROM (
     SELECT *, row_number() OVER by_seq AS place, sum(measurements) OVER by_seq AS total
     FROM (
-      SELECT * FROM journal WHERE shard = 0 AND stream_id = $1 AND seq > $2 AND seq <= $3
+      SELECT * FROM journal WHERE shard = $1 AND stream_id = $2 AND seq > $3 AND seq <= $4
       ORDER BY seq LIMIT 1000) AS rows
     WINDOW by_seq AS (ORDER BY seq)) AS counted
-  WHERE place = 1 OR total <= $4
+  WHERE place = 1 OR total <= $5
   ORDER BY seq`
 
-export const SUM_HEADS = `
-  SELECT sum(head)::bigint AS rows FROM streams WHERE shard = 0`
+export const READ_HEADS = `
+  SELECT stream_id AS stream, head AS seq FROM streams`
 
 export const OLDEST_UNSETTLED = `
   SELECT min(next.committed_at_ms) AS "atMs"
   FROM stream_forwarded AS f
   CROSS JOIN LATERAL (
     SELECT committed_at_ms FROM journal AS j
-    WHERE j.shard = 0 AND j.stream_id = f.stream_id AND j.seq > f.seq
-    ORDER BY j.seq LIMIT 1) AS next
-  WHERE f.shard = 0`
+    WHERE j.shard = f.shard AND j.stream_id = f.stream_id AND j.seq > f.seq
+    ORDER BY j.seq LIMIT 1) AS next`
 
 /** Whether there are rows to claim: after those claimed by this process, or in free streams. */
 export const HAS_ROWS = `
@@ -94,39 +99,39 @@ export const HAS_ROWS = `
   JOIN stream_forwarded AS f ON f.shard = s.shard AND f.stream_id = s.stream_id
   LEFT JOIN unnest($1::int[], $2::bigint[]) AS held (stream_id, seq)
     ON held.stream_id = s.stream_id
-  WHERE s.shard = 0 AND s.head > coalesce(held.seq, f.seq)
-    AND (held.seq IS NOT NULL OR f.lease_until IS NULL OR f.lease_until < clock_timestamp())
+  WHERE s.head > coalesce(held.seq, f.seq) AND (held.seq IS NOT NULL OR ${IS_FREE})
   LIMIT 1`
 
 /** A forwarder that lost its lease may write late: what it wrote is deleted once more. */
 export const DELETE_AGAIN = `
   INSERT INTO sensor_deletions AS d
     (shard, sensor_id, user_id, start_ms, stop_ms, heads, passes, due_at_ms)
-  SELECT shard, id, user_id, $2, $3, '', 0, $4 FROM sensors
-  WHERE id = ANY ($1::int[]) AND deleted_at_ms IS NOT NULL
+  SELECT shard, id, user_id, $3, $4, '', 0, $5 FROM sensors
+  WHERE shard = $1 AND id = ANY ($2::int[]) AND deleted_at_ms IS NOT NULL
   ON CONFLICT (shard, sensor_id) DO UPDATE
   SET passes = 0, due_at_ms = excluded.due_at_ms,
     start_ms = least(d.start_ms, excluded.start_ms),
     stop_ms = greatest(d.stop_ms, excluded.stop_ms)`
 
 /**
- * Deletes every stream's oldest forwarded rows: older than `$1`, so that no lane looks them up, and
- * not kept for a replay, being older than `$2` or from before the time `$3`.
+ * Deletes the oldest forwarded rows of a shard's streams: older than `$2`, so that no lane looks
+ * them up, and not kept for a replay, being older than `$3` or from before the time `$4`.
  */
 export const PRUNE = `
   WITH done AS MATERIALIZED (
     SELECT f.stream_id, max(oldest.seq) AS seq, bounds.before_ms
     FROM stream_forwarded AS f
-    CROSS JOIN (SELECT least(${SERVER_TIME_MS} - $1::bigint,
-      greatest(${SERVER_TIME_MS} - $2::bigint, $3::bigint)) AS before_ms) AS bounds
+    CROSS JOIN (SELECT least(${SERVER_TIME_MS} - $2::bigint,
+      greatest(${SERVER_TIME_MS} - $3::bigint, $4::bigint)) AS before_ms) AS bounds
     CROSS JOIN LATERAL (
       SELECT seq, committed_at_ms FROM journal AS j
-      WHERE j.shard = 0 AND j.stream_id = f.stream_id AND j.seq <= least(f.seq, f.replayed_seq)
+      WHERE j.shard = f.shard AND j.stream_id = f.stream_id
+        AND j.seq <= least(f.seq, f.replayed_seq)
       ORDER BY j.seq LIMIT 1000) AS oldest
-    WHERE f.shard = 0 AND oldest.committed_at_ms < bounds.before_ms
+    WHERE f.shard = $1 AND oldest.committed_at_ms < bounds.before_ms
     GROUP BY f.stream_id, bounds.before_ms)
   DELETE FROM journal AS j USING done
-  WHERE j.shard = 0 AND j.stream_id = done.stream_id AND j.seq <= done.seq
+  WHERE j.shard = $1 AND j.stream_id = done.stream_id AND j.seq <= done.seq
     AND j.committed_at_ms < done.before_ms`
 
 /** Commit time of the newest row from which on there are more than so many measurements. */
@@ -134,7 +139,7 @@ export const KEPT_SINCE = `
   SELECT committed_at_ms AS "atMs" FROM (
     SELECT committed_at_ms,
       sum(measurements) OVER (ORDER BY committed_at_ms DESC, stream_id, seq) AS kept
-    FROM journal WHERE shard = 0) AS counted
+    FROM journal) AS counted
   WHERE kept > $1 ORDER BY kept LIMIT 1`
 
 /** No row: the store has not restarted. */
@@ -147,21 +152,19 @@ export const HAS_LIFE = 'SELECT 1 FROM store_life'
 /** Orders all forwarded rows to be written again, and ends all leases, so that all begin anew. */
 export const ORDER_REPLAY = `
   UPDATE stream_forwarded SET replayed_seq = CASE WHEN seq > 0 THEN 0 END,
-    replay_through_seq = seq, fence = fence + 1, owner = NULL, lease_until = NULL
-  WHERE shard = 0`
+    replay_through_seq = seq, fence = fence + 1, owner = NULL, lease_until = NULL`
 
 /** No row: the lease is lost. */
 export const NOTE_REPLAYED = `
   UPDATE stream_forwarded SET
-    replayed_seq = CASE WHEN $3 < replay_through_seq THEN $3 END, lease_until = ${LEASE}
-  WHERE shard = 0 AND stream_id = $1 AND fence = $2`
+    replayed_seq = CASE WHEN $4 < replay_through_seq THEN $4 END, lease_until = ${LEASE}
+  WHERE shard = $1 AND stream_id = $2 AND fence = $3`
 
 export const READ_FORWARDED = `
-  SELECT stream_id AS stream, seq FROM stream_forwarded WHERE shard = 0`
+  SELECT stream_id AS stream, seq FROM stream_forwarded WHERE shard = ANY ($1::smallint[])`
 
 export const SUM_BACKLOG = `
   SELECT coalesce(sum(j.measurements), 0)::bigint AS entries,
     min(j.committed_at_ms) AS "oldestAtMs"
   FROM stream_forwarded AS f
-  JOIN journal AS j ON j.shard = f.shard AND j.stream_id = f.stream_id AND j.seq > f.seq
-  WHERE f.shard = 0`
+  JOIN journal AS j ON j.shard = f.shard AND j.stream_id = f.stream_id AND j.seq > f.seq`

@@ -2,6 +2,7 @@
 // and how far each stream was written again. The process that notices a new life orders the replay;
 // the process that leases a stream does it, and leaves the rest to the next one if it ends.
 
+import { shardOfStream } from '../../domain/shard.ts'
 import { withoutDeleted } from '../../control/sensor-deletions.ts'
 import type { JournalBatch, JournalReplay } from '../../ports/journal-queue.ts'
 import { runFlow } from '../server/database.ts'
@@ -71,7 +72,8 @@ export class StoreReplay implements JournalReplay {
   /** @returns whether the lease is still held */
   async #note({ stream, fence, seq }: LeasedBatch['place']): Promise<boolean> {
     const { database, leases } = this.#with
-    const noted = await database.change(sql.NOTE_REPLAYED, [stream, fence, seq])
+    const place = [shardOfStream(stream), stream, fence]
+    const noted = await database.change(sql.NOTE_REPLAYED, [...place, seq])
     const leased = leases.find(stream, fence)
     if (leased === undefined) return noted > 0
     if (noted === 0) leases.lose(leased)

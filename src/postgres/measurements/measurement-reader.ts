@@ -1,6 +1,6 @@
 // MeasurementReader on PostgreSQL: hours and days are read from summaries, finer windows computed
-// from measurements. One statement answers a question about any number of sensors; a long answer
-// comes in parts, so that memory stays bounded.
+// from measurements. One statement answers a question about any number of sensors, all of one user
+// and so of one shard, `$1`; a long answer comes in parts, so that memory stays bounded.
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { SeriesRange, StoredPoint, WindowSummary } from '../../domain/history.ts'
@@ -8,6 +8,7 @@ import { stretchesOf } from '../../domain/stretches.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
 import type { Database } from '../server/database.ts'
+import { SensorShards } from './sensor-shards.ts'
 
 /** Rows of a part; with many sensors, each gets a few. */
 const ROWS_MAX = 10_000
@@ -36,7 +37,7 @@ const SUMMARY_TABLES: ReadonlyMap<number, Table> = new Map([
 /** A measurement is a summary of one. */
 const SUMMARIES_IN: Readonly<Record<Table, string>> = {
   measurements: `(
-    SELECT sensor_id, at_ms, 1 AS count, temp_celsius AS sum, temp_celsius AS min,
+    SELECT shard, sensor_id, at_ms, 1 AS count, temp_celsius AS sum, temp_celsius AS min,
       temp_celsius AS max FROM measurements) one`,
   measurements_hour: 'measurements_hour',
   measurements_day: 'measurements_day',
@@ -44,43 +45,45 @@ const SUMMARIES_IN: Readonly<Record<Table, string>> = {
 
 /** The next rows of each sensor, after a time and tie-break. */
 const RAW = `
-  SELECT s.id AS "sensorId", r.* FROM unnest($1::int[], $2::bigint[], $3::int[]) s (id, ms, ns)
+  SELECT s.id AS "sensorId", r.* FROM unnest($2::int[], $3::bigint[], $4::int[]) s (id, ms, ns)
   CROSS JOIN LATERAL (
     SELECT at_ms AS "measuredAtMs", temp_celsius AS "rawCelsius", tie_break_ns AS "tieBreakNs"
     FROM measurements
-    WHERE sensor_id = s.id AND at_ms >= s.ms AND at_ms >= $4 AND at_ms < $5
+    WHERE shard = $1 AND sensor_id = s.id AND at_ms >= s.ms AND at_ms >= $5 AND at_ms < $6
       AND (at_ms, tie_break_ns) > (s.ms, s.ns)
-    ORDER BY at_ms, tie_break_ns LIMIT $6
+    ORDER BY at_ms, tie_break_ns LIMIT $7
   ) r ORDER BY s.id, r."measuredAtMs", r."tieBreakNs"`
 
 const storedIn = (table: string) => `
-  SELECT s.id AS "sensorId", r.* FROM unnest($1::int[], $2::bigint[], $3::int[]) s (id, ms, ns)
+  SELECT s.id AS "sensorId", r.* FROM unnest($2::int[], $3::bigint[], $4::int[]) s (id, ms, ns)
   CROSS JOIN LATERAL (
     SELECT at_ms AS "startMs", count, sum, min, max FROM ${table}
-    WHERE sensor_id = s.id AND at_ms > s.ms + s.ns AND at_ms >= $4 AND at_ms < $5
-    ORDER BY at_ms LIMIT $6
+    WHERE shard = $1 AND sensor_id = s.id AND at_ms > s.ms + s.ns AND at_ms >= $5 AND at_ms < $6
+    ORDER BY at_ms LIMIT $7
   ) r ORDER BY s.id, r."startMs"`
 
 /** The hour of the sensors' first measurement. */
 const FIRST_HOUR = `
-  SELECT min(h.at_ms) AS "atMs" FROM unnest($1::int[]) s (id) CROSS JOIN LATERAL (
+  SELECT min(h.at_ms) AS "atMs" FROM unnest($2::int[]) s (id) CROSS JOIN LATERAL (
     SELECT at_ms FROM measurements_hour
-    WHERE sensor_id = s.id AND at_ms > $2::bigint - ${HOUR_MS} AND at_ms < $3 ORDER BY at_ms LIMIT 1
+    WHERE shard = $1 AND sensor_id = s.id AND at_ms > $3::bigint - ${HOUR_MS} AND at_ms < $4
+    ORDER BY at_ms LIMIT 1
   ) h`
 
 /** Looks into the last two hours with measurements: those of the latter may be after the range. */
 const LAST = `
-  SELECT s.id AS "sensorId", r.* FROM unnest($1::int[]) s (id)
+  SELECT s.id AS "sensorId", r.* FROM unnest($2::int[]) s (id)
   CROSS JOIN LATERAL (
     SELECT min(at_ms) AS first_ms, max(at_ms) + ${HOUR_MS} AS stop_ms FROM (
       SELECT at_ms FROM measurements_hour
-      WHERE sensor_id = s.id AND at_ms > $2::bigint - ${HOUR_MS} AND at_ms < $3
+      WHERE shard = $1 AND sensor_id = s.id AND at_ms > $3::bigint - ${HOUR_MS} AND at_ms < $4
       ORDER BY at_ms DESC LIMIT 2
     ) hours
   ) h
   CROSS JOIN LATERAL (
     SELECT at_ms AS "measuredAtMs", temp_celsius AS "rawCelsius" FROM measurements
-    WHERE sensor_id = s.id AND at_ms >= greatest(h.first_ms, $2) AND at_ms < least(h.stop_ms, $3)
+    WHERE shard = $1 AND sensor_id = s.id
+      AND at_ms >= greatest(h.first_ms, $3) AND at_ms < least(h.stop_ms, $4)
     ORDER BY at_ms DESC, tie_break_ns DESC LIMIT 1
   ) r`
 
@@ -88,10 +91,11 @@ const LAST = `
 function folded(table: Table, areOne: boolean): string {
   const [sensor, groups] = areOne ? ['min(sensor_id)', '2'] : ['sensor_id', '1, 2']
   return `
-    SELECT ${sensor} AS "sensorId", at_ms - ((at_ms % $4) + $4) % $4 AS "startMs",
+    SELECT ${sensor} AS "sensorId", at_ms - ((at_ms % $5) + $5) % $5 AS "startMs",
       sum(count)::bigint AS count, sum(sum), min(min), max(max)
     FROM ${SUMMARIES_IN[table]}
-    WHERE sensor_id = ANY($1::int[]) AND at_ms >= $2::bigint AND at_ms < $3::bigint
+    WHERE shard = $1 AND sensor_id = ANY($2::int[])
+      AND at_ms >= $3::bigint AND at_ms < $4::bigint
     GROUP BY ${groups} ORDER BY ${groups}`
 }
 
@@ -108,9 +112,11 @@ interface RawRow extends StoredPoint {
 
 export class PostgresMeasurementReader implements MeasurementReader {
   readonly #database: Database
+  readonly #shards: SensorShards
 
   constructor(database: Database) {
     this.#database = database
+    this.#shards = new SensorShards(database)
   }
 
   async *readRaw(range: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
@@ -122,7 +128,7 @@ export class PostgresMeasurementReader implements MeasurementReader {
   }
 
   async *readLast(range: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
-    yield await this.#rows<StoredPoint>(LAST, [range.sensorIds, range.startMs, range.stopMs])
+    yield await this.#rows<StoredPoint>(LAST, range.sensorIds, range.startMs, range.stopMs)
   }
 
   readWindows(range: SeriesRange, windowMs: number): AsyncIterable<readonly WindowSummary[]> {
@@ -134,20 +140,21 @@ export class PostgresMeasurementReader implements MeasurementReader {
 
   async *readTotals(range: SeriesRange): AsyncIterable<readonly WindowSummary[]> {
     const { sensorIds, startMs } = range
-    const values: unknown[] = [sensorIds, startMs]
+    const values: unknown[] = [startMs]
     const parts = [...stretchesOf(range, [...SUMMARY_TABLES.keys()])].map((stretch) => {
       values.push(stretch.startMs, stretch.stopMs)
       return `SELECT sensor_id, count, sum, min, max
         FROM ${SUMMARIES_IN[SUMMARY_TABLES.get(stretch.windowMs ?? 0) ?? 'measurements']}
-        WHERE sensor_id = ANY($1::int[])
-          AND at_ms >= $${values.length - 1}::bigint AND at_ms < $${values.length}::bigint`
+        WHERE shard = $1 AND sensor_id = ANY($2::int[])
+          AND at_ms >= $${values.length + 1}::bigint AND at_ms < $${values.length + 2}::bigint`
     })
     if (parts.length === 0) return
     yield await this.#rows<WindowSummary>(
-      `SELECT sensor_id AS "sensorId", $2::bigint AS "startMs", sum(count)::bigint AS count,
+      `SELECT sensor_id AS "sensorId", $3::bigint AS "startMs", sum(count)::bigint AS count,
         sum(sum), min(min), max(max)
       FROM (${parts.join('\n UNION ALL ')}) parts GROUP BY sensor_id`,
-      values,
+      sensorIds,
+      ...values,
     )
   }
 
@@ -165,14 +172,15 @@ export class PostgresMeasurementReader implements MeasurementReader {
     let places = sensorIds.map((sensorId): Place => ({ sensorId, atMs: startMs, tieBreakNs: -1 }))
     while (places.length > 0) {
       const rowsMax = Math.max(SENSOR_ROWS_MIN, Math.floor(ROWS_MAX / places.length))
-      const rows = await this.#rows<Row>(statement, [
+      const rows = await this.#rows<Row>(
+        statement,
         places.map(({ sensorId }) => sensorId),
         places.map(({ atMs }) => atMs),
         places.map(({ tieBreakNs }) => tieBreakNs),
         startMs,
         stopMs,
         rowsMax,
-      ])
+      )
       if (rows.length > 0) yield rows
       const ofSensors = Map.groupBy(rows, ({ sensorId }) => sensorId)
       places = [...ofSensors.values()].flatMap((own) => {
@@ -192,7 +200,7 @@ export class PostgresMeasurementReader implements MeasurementReader {
     const partMs = Math.max(1, windows) * windowMs
     for (let fromMs = startMs; fromMs < stopMs; fromMs += partMs) {
       const endMs = Math.min(stopMs, fromMs + partMs)
-      yield await this.#rows(folded(table, true), [sensorIds, fromMs, endMs, windowMs])
+      yield await this.#rows(folded(table, true), sensorIds, fromMs, endMs, windowMs)
     }
   }
 
@@ -205,16 +213,17 @@ export class PostgresMeasurementReader implements MeasurementReader {
     const windowsMax = Math.max(1, Math.floor(WINDOWS_MAX / (areOne ? 1 : sensorIds.length)))
     let sensorsMs = FIRST_SENSORS_MS
     for (let fromMs = startMs; fromMs < stopMs;) {
-      const [first] = await this.#rows<{ atMs: number | null }>(FIRST_HOUR, [
+      const [first] = await this.#rows<{ atMs: number | null }>(
+        FIRST_HOUR,
         sensorIds,
         fromMs,
         stopMs,
-      ])
+      )
       if (first === undefined || first.atMs === null) return
       const partMs = Math.max(fromMs, first.atMs)
       const windows = Math.max(1, Math.floor(sensorsMs / sensorIds.length / windowMs))
       const endMs = Math.min(stopMs, partMs + Math.min(windows, windowsMax) * windowMs)
-      const rows = await this.#rows<WindowSummary>(statement, [sensorIds, partMs, endMs, windowMs])
+      const rows = await this.#rows<WindowSummary>(statement, sensorIds, partMs, endMs, windowMs)
       const measurements = rows.reduce((sum, { count }) => sum + count, 0)
       const fitsMs = sensorsMs * (FOLDED_AT_ONCE / Math.max(1, measurements))
       sensorsMs = Math.min(SENSORS_MS_MAX, fitsMs)
@@ -223,9 +232,14 @@ export class PostgresMeasurementReader implements MeasurementReader {
     }
   }
 
-  async #rows<Row>(text: string, values: readonly unknown[]): Promise<Row[]> {
+  async #rows<Row>(
+    text: string,
+    sensorIds: readonly number[],
+    ...values: readonly unknown[]
+  ): Promise<Row[]> {
     try {
-      return await this.#database.rows<Row>(text, values)
+      const shard = await this.#shards.find(sensorIds[0] ?? 0)
+      return await this.#database.rows<Row>(text, [shard, sensorIds, ...values])
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error
       const hint = error.hint ?? error.message

@@ -1,6 +1,7 @@
 // The table of measurements has a partition for each week with measurements: the weeks written and
 // read most are small, and stay in memory. A partition is created apart and then attached, which
-// neither waits for readers of the table, such as pg_dump, nor makes others wait.
+// neither waits for readers of the table, such as pg_dump, nor makes others wait. Where it is
+// spread over machines, the table has no partitions.
 
 import { DAY_MS } from '../../domain/time.ts'
 import { unlessAway } from '../server/database.ts'
@@ -16,8 +17,9 @@ const MADE_BY_ANOTHER = [UNIQUE_VIOLATION, DUPLICATE_TABLE, DUPLICATE_OBJECT, WR
 // ANALYZE of the whole table, or the attaching of another partition, may hold the lock.
 const makeUnlessMade = (name: string, fromMs: number, toMs: number) => `
   DO $$ BEGIN
-    IF EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('${name}') AND relispartition) THEN
-      RETURN;
+    IF EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('${name}') AND relispartition)
+      OR NOT EXISTS (SELECT FROM pg_partitioned_table WHERE partrelid = 'measurements'::regclass)
+    THEN RETURN;
     END IF;
     SET LOCAL lock_timeout = '200ms';
     CREATE TABLE IF NOT EXISTS ${name} (LIKE measurements INCLUDING ALL);

@@ -21,21 +21,24 @@ const TABLES = `
  */
 export const LOCK_TABLES = `
   SET LOCAL lock_timeout = '2s'; LOCK TABLE data_identity, ${TABLES} IN ACCESS EXCLUSIVE MODE`
-/** What was there, or is still to be deleted of it. */
+const TO_BE_EMPTY = [
+  'users',
+  'sensors',
+  'ledger',
+  'measurements',
+  'user_deletions',
+  'sensor_deletions',
+  'journal',
+]
+/** What was there, or is still to be deleted of it. Citus would gather tables without a limit. */
 export const HAS_DATA = `
-  SELECT EXISTS (SELECT 1 FROM users) OR EXISTS (SELECT 1 FROM sensors)
-    OR EXISTS (SELECT 1 FROM ledger) OR EXISTS (SELECT 1 FROM measurements)
-    OR EXISTS (SELECT 1 FROM user_deletions) OR EXISTS (SELECT 1 FROM sensor_deletions)
-    OR EXISTS (SELECT 1 FROM journal) AS "hasData"`
+  SELECT ${TO_BE_EMPTY.map((table) => `EXISTS (SELECT 1 FROM ${table} LIMIT 1)`).join(' OR ')}
+    AS "hasData"`
+/** By their names, for Citus: an ANALYZE of everything would not reach its workers. */
+export const ANALYZE_TABLES = `ANALYZE ${TABLES}, user_deletions, sensor_deletions`
 export const EMPTY_TABLES = `TRUNCATE ${TABLES}`
 /** Whoever looks which data are in it finds none. */
 export const FORGET_IDENTITY = "UPDATE data_identity SET id = ''"
-
-/** Processes, and what a move that was killed has under way. */
-export const OTHERS_WORK = `
-  SELECT count(*) > 0 AS "isBusy" FROM pg_stat_activity
-  WHERE datname = current_database() AND application_name IN ('thermolog', 'thermolog move')
-    AND pid <> pg_backend_pid()`
 
 export const COLUMN_TYPES = `
   SELECT attname AS name, t.typname AS type
@@ -57,5 +60,5 @@ export const COUNT_DAYS = `
   DECLARE counted_days CURSOR FOR
   SELECT sensor_id AS "sensorId", floor(at_ms / 86400000.0)::int AS day,
     count(*)::int AS measurements
-  FROM measurements GROUP BY 1, 2 ORDER BY 1, 2`
+  FROM measurements GROUP BY shard, 1, 2 ORDER BY 1, 2`
 export const FETCH_DAYS = 'FETCH 10000 FROM counted_days'

@@ -8,6 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { DAY_MS } from '../../domain/time.ts'
+import type { Shards } from '../../domain/shard.ts'
 import type { CountedDay, MovedRows, MovedTable } from '../../ports/moved-data.ts'
 import type { WorkProgress } from '../../ports/system.ts'
 import { connectAlone, readRow } from '../server/connection.ts'
@@ -16,6 +17,8 @@ import { codeOf, LOCK_NOT_AVAILABLE } from '../server/failures.ts'
 import type { Durability, DurabilityRow } from '../server/durability.ts'
 import { Partitions } from '../measurements/partitions.ts'
 import { recordServer } from '../server/recorded-server.ts'
+import { OTHERS_WORK } from '../server/spread-tables.ts'
+import { readShards } from '../server/spread.ts'
 import { COPY_HEADER, COPY_TRAILER, encodeRows, isCopyType } from './copy-format.ts'
 import type { CopyType } from './copy-format.ts'
 import * as sql from './move-statements.ts'
@@ -48,10 +51,18 @@ export class MoveTarget {
       `application_name = 'thermolog move'`,
       'statement_timeout = 0',
       'idle_in_transaction_session_timeout = 0',
+      // For Citus; elsewhere it says nothing. What changes many shards and tables that others refer
+      // to in one transaction needs one connection to each worker.
+      `citus.multi_shard_modify_mode = 'sequential'`,
+      'citus.max_adaptive_executor_pool_size = 1',
     ]) {
       await client.query(`SET ${setting}`)
     }
     return new MoveTarget(client, durability)
+  }
+
+  readShards(): Promise<Shards> {
+    return readShards(this.#client)
   }
 
   /** Which data are in it. */
@@ -102,7 +113,7 @@ export class MoveTarget {
       await this.#client.query(sql.SET_IDENTITY, [id, restoredToMs])
       await this.#client.query(sql.SET_STORE, [storeName])
     })
-    await this.#client.query('ANALYZE')
+    await this.#client.query(sql.ANALYZE_TABLES)
     await this.#refuseUnsafe()
     return moved
   }
@@ -149,7 +160,7 @@ export class MoveTarget {
   async #claim(storeId: string): Promise<boolean> {
     // Who connects meanwhile waits for this, and then sees the mark.
     await this.#client.query(sql.LOCK_TABLES)
-    const { isBusy } = await readRow<{ isBusy: boolean }>(this.#client, sql.OTHERS_WORK)
+    const { isBusy } = await readRow<{ isBusy: boolean }>(this.#client, OTHERS_WORK)
     if (isBusy) return false
     const mark = await this.#readMark()
     if (mark === undefined) {

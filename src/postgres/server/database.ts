@@ -5,6 +5,8 @@ import pg from 'pg'
 import { NO_OUTCOME } from '../../control/flow.ts'
 import type { Flow, Outcome } from '../../control/flow.ts'
 import { postponedError, ServiceError } from '../../domain/errors.ts'
+import { ONE_SHARD, UserShard } from '../../domain/shard.ts'
+import type { Shards } from '../../domain/shard.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import {
   addressesOf,
@@ -15,6 +17,7 @@ import {
   statementLimit,
 } from './connection.ts'
 import { codeOf, DISK_FULL, isOfStatement, isOutOfReach, isRace } from './failures.ts'
+import { readShards } from './spread.ts'
 
 /** Runs statements. */
 export interface Sql {
@@ -50,18 +53,31 @@ export class Database implements Sql {
   readonly #pools: readonly pg.Pool[]
   /** The host that answered last: it is tried first. */
   #at = 0
+  /** Read on the first connection. */
+  #shards: Shards | undefined
 
   /**
    * @param connectionsMax at the same time, besides those of lanes
    */
   constructor(databaseUrl: string, connectionsMax: number, options: DatabaseOptions = {}) {
+    const { greet, ...others } = options
+    const learn = async (client: pg.ClientBase) => {
+      await greet?.(client)
+      this.#shards ??= await readShards(client)
+    }
     this.#pools = addressesOf(databaseUrl).map((address) => {
-      return openPool(address, connectionsMax, options)
+      return openPool(address, connectionsMax, { ...others, greet: learn })
     })
   }
 
+  /** Of its data. */
+  async readShards(): Promise<Shards> {
+    if (this.#shards === undefined) await this.#use(() => Promise.resolve())
+    return this.#shards ?? ONE_SHARD
+  }
+
   run(text: string, values?: readonly unknown[]): Promise<Outcome> {
-    return this.#use((client) => sqlOn(client).run(text, values))
+    return this.#use((client) => this.#sqlOn(client).run(text, values))
   }
 
   async rows<Row>(text: string, values?: readonly unknown[]): Promise<Row[]> {
@@ -87,7 +103,7 @@ export class Database implements Sql {
   async transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#use((client) => runTransaction(client, work))
+        return await this.#use((client) => runTransaction(client, this.#sqlOn(client), work))
       } catch (error) {
         if (attempt === ATTEMPTS_MAX || !isRace(error)) throw error
       }
@@ -98,14 +114,23 @@ export class Database implements Sql {
   view<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
     return this.#use(async (client) => {
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-      const result = await work(sqlOn(client))
+      const result = await work(this.#sqlOn(client))
       await client.query('COMMIT')
       return result
     })
   }
 
+  /** Runs work of several statements, each by itself, on one connection. */
+  onClient<Result>(work: (client: pg.ClientBase) => Promise<Result>): Promise<Result> {
+    return this.#use(work)
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#pools.map((pool) => pool.end()))
+  }
+
+  #sqlOn(client: pg.ClientBase): Sql {
+    return sqlOn(client, this.#shards ?? ONE_SHARD)
   }
 
   async #use<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
@@ -174,9 +199,12 @@ async function verify(
   done(failure)
 }
 
-function sqlOn(client: pg.ClientBase): Sql {
+function sqlOn(client: pg.ClientBase, shards: Shards): Sql {
   const run = async (text: string, values: readonly unknown[] = []) => {
-    const { rows, rowCount } = await client.query(prepared(text, values.map(storable)))
+    const stored = values.map((value) => {
+      return value instanceof UserShard ? shards.of(value.userId) : storable(value)
+    })
+    const { rows, rowCount } = await client.query(prepared(text, stored))
     return { rows, changes: rowCount ?? 0 }
   }
   return {
@@ -194,10 +222,11 @@ function storable(value: unknown): unknown {
 
 async function runTransaction<Result>(
   client: pg.ClientBase,
+  sql: Sql,
   work: (sql: Sql) => Promise<Result>,
 ): Promise<Result> {
   await client.query('BEGIN')
-  const result = await work(sqlOn(client))
+  const result = await work(sql)
   await commit(client)
   return result
 }

@@ -6,7 +6,9 @@ import type pg from 'pg'
 import { connectAlone } from './connection.ts'
 import { codeOf, DUPLICATE_OBJECT, DUPLICATE_TABLE, UNIQUE_VIOLATION } from './failures.ts'
 import { MIGRATIONS } from './schema.ts'
+import { CannotSpread, OTHERS_WORK, readCitus, spreadTables } from './spread-tables.ts'
 import type { Migration } from './schema.ts'
+import type { WorkProgress } from '../../ports/system.ts'
 
 export interface SchemaState {
   /** 0: the database is empty. */
@@ -44,8 +46,14 @@ const NEW_IDENTITY = `
     uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))
   ON CONFLICT (one) DO NOTHING`
 
+const LOCK_VERSION = `SET LOCAL lock_timeout = '10s'; ${READ_VERSION} FOR UPDATE`
+
+/** Spreading new tables takes a second or two. */
+const UNSEEN: WorkProgress = { begin: () => undefined, advance: () => undefined }
+
 /**
- * Brings the schema to this service's version.
+ * Brings the schema to this service's version. New tables are spread at once, if the server is the
+ * coordinator of a Citus cluster that has workers.
  *
  * @returns the versions that were applied
  * @throws SchemaTooNew
@@ -64,6 +72,38 @@ export async function migrate(databaseUrl: string): Promise<readonly number[]> {
   } finally {
     await client.end()
   }
+}
+
+/**
+ * Spreads tables that hold data, where they are to be; a process that works on them keeps it from
+ * that.
+ *
+ * @returns whether anything had to be done @throws CannotSpread
+ */
+export async function spreadDatabase(
+  databaseUrl: string,
+  progress: WorkProgress,
+): Promise<boolean> {
+  const client = await connectAlone(databaseUrl, false)
+  try {
+    if (!(await isToSpread(client))) return false
+    await client.query('BEGIN')
+    await client.query(LOCK_VERSION)
+    const { rows } = await client.query<{ isBusy: boolean }>(OTHERS_WORK)
+    if (rows[0]?.isBusy !== false) {
+      throw new CannotSpread('processes work on the database: stop them, and run it again')
+    }
+    await spreadTables(client, progress)
+    await client.query('COMMIT')
+    return true
+  } finally {
+    await client.end()
+  }
+}
+
+async function isToSpread(client: pg.ClientBase): Promise<boolean> {
+  const citus = await readCitus(client)
+  return citus !== undefined && citus.group === 0 && citus.workers > 0 && !citus.isSpread
 }
 
 /** @throws SchemaTooNew */
@@ -102,6 +142,7 @@ async function applyOne(client: pg.ClientBase, migration: Migration): Promise<bo
     if (isNew) {
       await client.query(sql)
       await client.query(NEW_IDENTITY)
+      if (state.version === 0 && (await isToSpread(client))) await spreadTables(client, UNSEEN)
       await client.query('UPDATE schema_version SET version = $1, oldest_version = $2', [
         version,
         oldestVersion,

@@ -41,9 +41,10 @@ const ATTEMPT_EVERY_MS = 250
 const COMPLETE_TO = `
   SELECT complete_to_ms AS "atMs" FROM takeovers WHERE epoch = $1 AND is_decided`
 const NOTE_LACKING = 'UPDATE data_identity SET may_lack = true'
+const READ_OWN = `
+  SELECT coalesce(array_agg(stream_id), '{}') AS streams FROM streams WHERE owner = $1`
 const VOUCH = `
-  UPDATE takeovers SET vouched = ARRAY(
-    SELECT unnest(vouched) UNION SELECT stream_id FROM streams WHERE shard = 0 AND owner = $1)
+  UPDATE takeovers SET vouched = ARRAY(SELECT unnest(vouched) UNION SELECT unnest($1::int[]))
   WHERE NOT is_decided`
 
 /**
@@ -51,12 +52,12 @@ const VOUCH = `
  * hour older than the last of all: its owner is long gone.
  */
 const JUDGE = `
-  SELECT (SELECT may_lack FROM data_identity) AS "mayLack",
-    t.undecided_until < clock_timestamp() AS "isOverdue",
-    (SELECT coalesce(bool_and(s.stream_id = ANY (t.vouched)), false) FROM streams AS s
-      WHERE s.shard = 0 AND s.lease_until >
-        (SELECT max(lease_until) - interval '1 hour' FROM streams)) AS "isVouched"
-  FROM takeovers AS t WHERE NOT t.is_decided`
+  SELECT i.may_lack AS "mayLack", t.undecided_until < statement_timestamp() AS "isOverdue",
+    coalesce(owned.streams <@ t.vouched, false) AS "isVouched"
+  FROM takeovers AS t CROSS JOIN data_identity AS i CROSS JOIN (
+    SELECT array_agg(stream_id) AS streams FROM streams
+    WHERE lease_until > (SELECT max(lease_until) - interval '1 hour' FROM streams)) AS owned
+  WHERE NOT t.is_decided`
 
 interface Judgement {
   readonly mayLack: boolean
@@ -123,11 +124,12 @@ async function testify(
   }
   if (isLacking) await client.query(NOTE_LACKING)
   else if (isUndecided && isAwake && epoch === recorded.epoch) {
-    await client.query(VOUCH, [witness.owner])
+    const { rows } = await client.query<{ streams: number[] }>(READ_OWN, [witness.owner])
+    await client.query(VOUCH, [rows[0]?.streams])
   }
   await recordAs(client, server, witness.durability === 'local' && !isUndecided)
-  const { rows } = await client.query<Judgement & pg.QueryResultRow>(JUDGE)
-  return rows[0]
+  const judged = await client.query<Judgement & pg.QueryResultRow>(JUDGE)
+  return judged.rows[0]
 }
 
 /** Up to when the data are complete, in an epoch that other processes have decided. */

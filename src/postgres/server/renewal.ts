@@ -2,7 +2,7 @@
 // sensors and users, numbers of rows, and the epoch, without which ETags and cursors mean nothing.
 // If anything may be lost, the data also get a new id.
 
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { idAfterRestore, NO_IDS } from '../../domain/ids-after-restore.ts'
 import type { HighestIds, Jump } from '../../domain/ids-after-restore.ts'
@@ -13,8 +13,8 @@ import {
   lockRecorded,
   readRecorded,
   readServer,
+  readStreams,
   recordAs,
-  STREAMS,
 } from './recorded-server.ts'
 
 /** Short, because the epoch is part of every ETag. */
@@ -27,7 +27,7 @@ const ID_BYTES = 16
  */
 const NOTICE = `
   INSERT INTO takeovers (epoch, streams, complete_to_ms, undecided_until)
-  SELECT epoch, ${STREAMS}, $1, clock_timestamp() + interval '15 seconds' FROM data_identity
+  SELECT epoch, $2, $1, statement_timestamp() + interval '15 seconds' FROM data_identity
   ON CONFLICT (epoch) DO UPDATE SET streams = excluded.streams, vouched = '{}',
     complete_to_ms = excluded.complete_to_ms, undecided_until = excluded.undecided_until`
 const NEWEST_ROW = `
@@ -65,17 +65,14 @@ const SEQUENCES: readonly Sequence[] = [
  * Writes an empty row far ahead, so that forwarders pass the gap. Streams that no owner vouched for
  * are left, so that the next takeover does not wait for an owner that is gone.
  */
+const READ_VOUCHED = 'SELECT vouched FROM takeovers WHERE NOT is_decided'
 const MOVE_HEADS = `
-  WITH moved AS (
-    UPDATE streams SET head = head + 1099511627776, fence = fence + 1,
-      lease_until = CASE WHEN stream_id = ANY (t.vouched) THEN lease_until END
-    FROM takeovers AS t WHERE NOT t.is_decided
-    RETURNING shard, stream_id, head
-  )
+  UPDATE streams SET head = head + 1099511627776, fence = fence + 1,
+    lease_until = CASE WHEN stream_id = ANY ($1::int[]) THEN lease_until END`
+const READ_LAST_MS = 'SELECT coalesce(max(committed_at_ms), 0) AS "atMs" FROM journal'
+const MARK_GAPS = `
   INSERT INTO journal (shard, stream_id, seq, group_id, committed_at_ms, measurements)
-  SELECT shard, stream_id, head, gen_random_uuid(),
-    coalesce((SELECT max(committed_at_ms) FROM journal), 0), 0
-  FROM moved`
+  SELECT shard, stream_id, head, $1::uuid, $2::bigint, 0 FROM streams`
 
 /** A forwarder may have a later fence than this copy, and rows that this copy never had. */
 const END_LEASES = `
@@ -98,7 +95,7 @@ export type Takeover = 'promotion' | 'restore'
 /** Records the streams as found, before any of them advances. */
 export async function noticeFound(client: pg.ClientBase, completeToMs?: number): Promise<void> {
   const toMs = completeToMs ?? (await readRow<{ atMs: number }>(client, NEWEST_ROW)).atMs
-  await client.query(NOTICE, [toMs])
+  await client.query(NOTICE, [toMs, await readStreams(client)])
 }
 
 /** Call it outside of a transaction: the store may take long. */
@@ -123,7 +120,7 @@ export async function renew(
     await client.query(RENEW_ID, [randomBytes(ID_BYTES).toString('hex'), restoredToMs])
     await client.query(END_LINKS)
   }
-  await client.query(MOVE_HEADS)
+  await moveHeads(client)
   await client.query(END_LEASES)
   await client.query(DECIDE)
   await client.query(RENEW_EPOCH, [randomBytes(EPOCH_BYTES).toString('hex')])
@@ -133,6 +130,13 @@ export async function renew(
     const jump = { ids, randomIds: isRestore ? randomIds : 0 }
     await client.query(SET_LAST_ID, [name, idAfterRestore(known, jump)])
   }
+}
+
+async function moveHeads(client: pg.ClientBase): Promise<void> {
+  const { vouched } = await readRow<{ vouched: number[] }>(client, READ_VOUCHED)
+  await client.query(MOVE_HEADS, [vouched])
+  const { atMs } = await readRow<{ atMs: number }>(client, READ_LAST_MS)
+  await client.query(MARK_GAPS, [randomUUID(), atMs])
 }
 
 /**

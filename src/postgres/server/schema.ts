@@ -13,7 +13,7 @@ export interface Migration {
 
 const CONTROL = `
   -- The identity of the data. A restore changes the id; a promotion, too, changes the epoch, which
-  -- cursors and versions carry. Timeline and system identifier reveal both.
+  -- cursors and versions carry. Timeline and system identifier, of Citus' workers too, reveal both.
   CREATE TABLE data_identity (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     id text NOT NULL,
@@ -23,7 +23,10 @@ const CONTROL = `
     restored_to_ms bigint,
     timeline text,
     system_identifier text,
-    -- Whether a standby, or these data, may lack something that was acknowledged.
+    workers text NOT NULL DEFAULT '',
+    -- The numbers of the shards: one, until the tables are spread over machines.
+    shards int[] NOT NULL DEFAULT '{0}',
+    -- Whether a standby, or these data, may lack what was acknowledged.
     may_lack boolean NOT NULL DEFAULT false
   );
 
@@ -111,6 +114,8 @@ const CONTROL = `
   );`
 
 const SENSORS = `
+  CREATE TABLE shards (shard smallint PRIMARY KEY); -- a row for each, on its machine
+  INSERT INTO shards (shard) VALUES (0);
   -- The lock for changing which sensors a user has: how many are live, and a counter of their
   -- registrations, changes and deletions. A user without a row has no sensors, and gets none.
   CREATE TABLE user_state (
@@ -239,8 +244,9 @@ const STREAM = `
     PRIMARY KEY (shard, key, user_id)
   );
 
-  -- One connection commits to a stream. Stream 0 has no owner: whatever else changes sensors writes
-  -- to it, locking its row for that transaction. Streams are numbered without a gap.
+  -- One connection commits to a stream. The first of a shard has no owner: whatever else changes
+  -- sensors writes to it, locking its row for that transaction. The streams of a shard are numbered
+  -- from 65536 times its number on, without a gap.
   CREATE TABLE streams (
     shard smallint NOT NULL,
     stream_id int NOT NULL,
@@ -361,14 +367,14 @@ const SHARED_STATE = `
   CREATE INDEX sign_in_codes_by_age ON sign_in_codes (first_seen_at);`
 
 const STORE = `
-  -- The measurement store: a partition for each week that has measurements. Without the shard,
-  -- which would cost 16 bytes of 94 a measurement.
+  -- The measurement store: a partition for each week that has measurements.
   CREATE TABLE measurements (
     at_ms bigint NOT NULL,
     temp_celsius float8 NOT NULL,
     sensor_id int NOT NULL,
     tie_break_ns int NOT NULL DEFAULT 0,
-    PRIMARY KEY (sensor_id, at_ms, tie_break_ns)
+    shard smallint NOT NULL,
+    PRIMARY KEY (shard, sensor_id, at_ms, tie_break_ns)
   ) PARTITION BY RANGE (at_ms);
 
   CREATE TABLE measurements_hour (
@@ -378,7 +384,8 @@ const STORE = `
     sum float8 NOT NULL,
     min float8 NOT NULL,
     max float8 NOT NULL,
-    PRIMARY KEY (sensor_id, at_ms)
+    shard smallint NOT NULL,
+    PRIMARY KEY (shard, sensor_id, at_ms)
   ) WITH (fillfactor = 80);
   CREATE TABLE measurements_day (LIKE measurements_hour INCLUDING ALL);
   ALTER TABLE measurements_day SET (fillfactor = 80);`

@@ -1,6 +1,7 @@
 // What this process has seen of the data: the last row of each stream, acknowledged by this or
 // another process. A server that has less lacks something.
 
+import { shardOfStream } from '../../domain/shard.ts'
 import { MINUTE_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
 
@@ -19,6 +20,8 @@ export interface FoundData {
   readonly epoch: string
   /** `null`: the data never had that epoch. */
   readonly streamsThen: StreamsText | null
+  /** Shards whose streams are not known, because their machine is away. */
+  readonly unknownShards: readonly number[]
 }
 
 /** A process that has not looked for longer does not know what others acknowledged meanwhile. */
@@ -83,12 +86,13 @@ export class SeenStreams {
   }
 
   /** Whether the data lack something it has seen, though their id is still the same. */
-  exceeds({ id, streamsThen }: FoundData): boolean {
+  exceeds({ id, streamsThen, unknownShards }: FoundData): boolean {
     if (this.#life === undefined) return false
     if (streamsThen === null) return true
     if (id !== this.#life.id) return false
     const found = new Map(streamsOf(streamsThen))
     return [...this.#streams].some(([stream, { head, fence }]) => {
+      if (unknownShards.includes(shardOfStream(stream))) return false
       const one = found.get(stream)
       return one === undefined || head > one.head || fence > one.fence
     })

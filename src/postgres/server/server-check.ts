@@ -3,6 +3,9 @@
 
 import { connectAlone, readRow } from './connection.ts'
 import type { Opening } from './connection.ts'
+import { citusFaults, citusWarnings, readCitus } from './spread-tables.ts'
+import { urlAt } from './shard-servers.ts'
+import { findWorkers } from './workers.ts'
 import type { Sql } from './database.ts'
 import { durabilityFault, READ_DURABILITY } from './durability.ts'
 import type { Durability, DurabilityRow } from './durability.ts'
@@ -53,17 +56,53 @@ export async function checkServer(
   try {
     const server = await readRow<ServerRow>(client, READ_SERVER)
     const row = await readRow<DurabilityRow>(client, READ_DURABILITY)
-    const faults = [...faultsOf(server), durabilityFault(row, durability)]
-    const warnings = warningsOf(server, durability)
-    return {
-      version: server.version,
-      name: server.name,
-      timeMs: server.timeMs,
-      faults: faults.filter((fault) => fault !== undefined),
-      warnings,
+    const state = stateOf(server, row, durability)
+    const citus = await readCitus(client)
+    if (citus === undefined) return state
+    const faults = [...state.faults, ...citusFaults(citus)]
+    const warnings = [...state.warnings, ...citusWarnings(citus)]
+    for (const worker of citus.group === 0 ? await findWorkers(client) : []) {
+      const found = await checkWorker(urlAt(databaseUrl, worker), durability, opening)
+      const of = (text: string) => `worker ${worker.host}:${worker.port}: ${text}`
+      faults.push(...found.faults.map(of))
+      warnings.push(...found.warnings.map(of))
     }
+    return { ...state, faults, warnings }
   } finally {
     await client.end()
+  }
+}
+
+/** One that is away keeps no process from working: only its users wait. */
+async function checkWorker(
+  url: string,
+  durability: Durability,
+  opening?: Opening,
+): Promise<Pick<ServerState, 'faults' | 'warnings'>> {
+  try {
+    const client = await connectAlone(url, false, opening)
+    try {
+      const server = await readRow<ServerRow>(client, READ_SERVER)
+      return stateOf(server, await readRow<DurabilityRow>(client, READ_DURABILITY), durability)
+    } finally {
+      await client.end()
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    const waiting = 'it is away, and what its users send is refused until it is back'
+    return { faults: [], warnings: [`${waiting} (${reason})`] }
+  }
+}
+
+function stateOf(server: ServerRow, row: DurabilityRow, durability: Durability): ServerState {
+  const { version, name, timeMs } = server
+  const faults = [...faultsOf(server), durabilityFault(row, durability)]
+  return {
+    version,
+    name,
+    timeMs,
+    faults: faults.filter((fault) => fault !== undefined),
+    warnings: warningsOf(server, durability),
   }
 }
 

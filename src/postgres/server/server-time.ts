@@ -1,4 +1,4 @@
 // The server's time, because the clocks of processes differ.
 
 /** SQL: milliseconds since 1970. */
-export const SERVER_TIME_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+export const SERVER_TIME_MS = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint'

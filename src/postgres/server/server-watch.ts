@@ -2,6 +2,7 @@
 // ours. Answers are those of the last look, so that none waits for the database.
 
 import { hostname } from 'node:os'
+import type pg from 'pg'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { DataIdentity } from '../../ports/control-reader.ts'
 import type { Clock, DatabaseState, DatabaseWatch, Log } from '../../ports/system.ts'
@@ -9,7 +10,7 @@ import type { Database } from './database.ts'
 import type { Durability } from './durability.ts'
 import { readServerState } from './server-check.ts'
 import type { ServerState } from './server-check.ts'
-import { READ_RECORDED } from './recorded-server.ts'
+import { readRecorded } from './recorded-server.ts'
 import type { RecordedServer } from './recorded-server.ts'
 import type { SeenStreams } from './seen-streams.ts'
 
@@ -34,6 +35,11 @@ interface Settings {
   /** As of the start. */
   readonly identity: DataIdentity
   readonly server: ServerState
+  /**
+   * Notices a takeover. Connections do so when they begin, but a connection to the coordinator
+   * outlives its workers.
+   */
+  readonly notice?: (client: pg.ClientBase) => Promise<void>
 }
 
 export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
@@ -99,15 +105,16 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     this.#isLooking = true
     const { database, clock, log, seen } = this.#with
     try {
+      const { notice } = this.#settings
+      if (notice !== undefined) await database.onClient(notice)
       const { epoch } = seen
       const askedAtMs = clock.nowMs()
-      const [recorded] = await database.rows<RecordedServer>(READ_RECORDED, [epoch])
-      if (recorded !== undefined) {
-        this.#compareClocks(askedAtMs, recorded)
-        seen.noteLook(recorded, epoch)
-        this.#identity = recorded
-      }
-      this.#note(await readServerState(database, this.#settings.durability))
+      const recorded = await database.onClient((client) => readRecorded(client, epoch))
+      this.#compareClocks(askedAtMs, recorded)
+      seen.noteLook(recorded, epoch)
+      this.#identity = recorded
+      const server = await readServerState(database, this.#settings.durability)
+      this.#note({ ...server, warnings: [...server.warnings, ...awayOf(recorded)] })
       this.#answeredAtMs = clock.monotonicMs()
       this.#failures = 0
     } catch (error) {
@@ -145,4 +152,9 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     }
     this.#server = server
   }
+}
+
+function awayOf({ unknownShards }: RecordedServer): string[] {
+  if (unknownShards.length === 0) return []
+  return ['a worker of Citus is away: what its users send is refused until it is back']
 }

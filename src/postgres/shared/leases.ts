@@ -8,9 +8,9 @@ import type { Database } from '../server/database.ts'
 
 const TAKE = `
   INSERT INTO leases AS l (name, owner, until)
-  VALUES ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
+  VALUES ($1, $2, statement_timestamp() + $3 * interval '1 millisecond')
   ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
-  WHERE l.owner = excluded.owner OR l.until <= clock_timestamp()`
+  WHERE l.owner = excluded.owner OR l.until <= statement_timestamp()`
 const RELEASE = 'DELETE FROM leases WHERE name = $1 AND owner = $2'
 
 export class PostgresLeases implements Leases {

@@ -35,25 +35,25 @@ interface SharedPeriod {
   readonly leftMs: number
 }
 
-const LEFT = `(extract(epoch FROM r.until - clock_timestamp()) * 1000)::float8 AS "leftMs"`
+const LEFT = `(extract(epoch FROM r.until - statement_timestamp()) * 1000)::float8 AS "leftMs"`
 // Always locked in the same order, so that no two transactions deadlock.
 const ADD = `
   INSERT INTO rate_use AS r (counter, key, until, points)
-  SELECT counter, key, clock_timestamp() + period_ms * interval '1 millisecond', points
+  SELECT counter, key, statement_timestamp() + period_ms * interval '1 millisecond', points
   FROM unnest($1::text[], $2::text[], $3::float8[], $4::bigint[])
     u (counter, key, period_ms, points)
   ORDER BY counter, key
   ON CONFLICT (counter, key) DO UPDATE SET
-    points = excluded.points + CASE WHEN r.until > clock_timestamp() THEN r.points ELSE 0 END,
-    until = CASE WHEN r.until > clock_timestamp() THEN r.until ELSE excluded.until END
+    points = excluded.points + CASE WHEN r.until > statement_timestamp() THEN r.points ELSE 0 END,
+    until = CASE WHEN r.until > statement_timestamp() THEN r.until ELSE excluded.until END
   RETURNING r.counter, r.key, r.points, ${LEFT}`
 const READ = `
   SELECT r.counter, r.key, r.points, ${LEFT}
   FROM unnest($1::text[], $2::text[]) u (counter, key) JOIN rate_use r USING (counter, key)
-  WHERE r.until > clock_timestamp()`
+  WHERE r.until > statement_timestamp()`
 const SWEEP = `
   DELETE FROM rate_use WHERE (counter, key) IN (
-    SELECT counter, key FROM rate_use WHERE until < clock_timestamp()
+    SELECT counter, key FROM rate_use WHERE until < statement_timestamp()
     ORDER BY until LIMIT ${SWEPT_AT_ONCE} FOR UPDATE SKIP LOCKED)`
 
 export class PostgresRateCounters implements RateCounters {

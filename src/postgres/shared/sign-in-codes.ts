@@ -24,13 +24,13 @@ interface ClaimedRow {
 }
 
 const FORGET = `
-  DELETE FROM sign_in_codes WHERE first_seen_at <= clock_timestamp() - ${REMEMBERED}
+  DELETE FROM sign_in_codes WHERE first_seen_at <= statement_timestamp() - ${REMEMBERED}
     OR hash IN (SELECT hash FROM sign_in_codes ORDER BY first_seen_at DESC OFFSET ${CODES_MAX})`
 const CLAIM = `
   INSERT INTO sign_in_codes AS c (hash, first_seen_at, owner, owned_until)
-  VALUES ($1, clock_timestamp(), $2, clock_timestamp() + ${OWNED})
+  VALUES ($1, statement_timestamp(), $2, statement_timestamp() + ${OWNED})
   ON CONFLICT (hash) DO UPDATE SET owner = excluded.owner, owned_until = excluded.owned_until
-  WHERE c.result IS NULL AND c.owned_until <= clock_timestamp()
+  WHERE c.result IS NULL AND c.owned_until <= statement_timestamp()
   RETURNING c.attempt`
 const RESULT = 'SELECT result FROM sign_in_codes WHERE hash = $1'
 const FINISH = 'UPDATE sign_in_codes SET result = $3, attempt = NULL WHERE hash = $1 AND owner = $2'

@@ -2,14 +2,10 @@
 // the processor time that text would take.
 
 const HEADER_BYTES = 20
-const OIDS = { int2: 21, int4: 23, int8: 20, float8: 701, uuid: 2950 }
-const SIZES = { int2: 2, int4: 4, int8: 8, float8: 8, uuid: 16 }
+const OIDS = { int4: 23, int8: 20, float8: 701, uuid: 2950 }
+const SIZES = { int4: 4, int8: 8, float8: 8, uuid: 16 }
 
 type ElementType = keyof typeof SIZES
-
-export function int2Array(values: readonly number[]): Buffer {
-  return encode('int2', values, (buffer, value, at) => buffer.writeInt16BE(value, at))
-}
 
 export function int4Array(values: readonly number[]): Buffer {
   return encode('int4', values, (buffer, value, at) => buffer.writeInt32BE(value, at))

@@ -38,17 +38,19 @@ async function hasKey(session: Session): Promise<boolean> {
 }
 
 async function countsOnce(session: Session): Promise<boolean> {
-  const [one, other] = [probeOf(0), probeOf(1)]
+  const [one, other] = [probe(), probe()]
   await session.send('BEGIN')
   try {
-    return (await insertEvents(session, [one])) && !(await insertEvents(session, [one, other]))
+    return (
+      (await insertEvents(session, 0, [one])) && !(await insertEvents(session, 0, [one, other]))
+    )
   } finally {
     await session.send('ROLLBACK')
   }
 }
 
 /** An event with a random key: it is not in the ledger, and no other transaction waits for it. */
-function probeOf(shard: number): LedgerRow {
+function probe(): LedgerRow {
   const eventKey = randomBytes(KEY_BYTES).toString('latin1')
-  return { eventKey, userId: 0, shard, sensor: { id: 0 }, measuredAtMs: 0, tempCelsius: 0 }
+  return { eventKey, userId: 0, sensor: { id: 0 }, measuredAtMs: 0, tempCelsius: 0 }
 }

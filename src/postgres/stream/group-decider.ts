@@ -18,7 +18,6 @@ export interface KnownSensor {
 }
 
 export interface NewSensor extends KnownSensor, NamedSensor {
-  readonly shard: number
   readonly createdAtMs: number
 }
 
@@ -32,7 +31,6 @@ export interface KnownEvent {
 export interface NewEvent extends KnownEvent {
   readonly eventKey: string | undefined
   readonly userId: number
-  readonly shard: number
   readonly tieBreakNs: number
   readonly receivedAtMs: number
 }
@@ -163,12 +161,12 @@ export class GroupDecider {
   }
 
   #add(
-    { userId, shard, receivedAtMs }: GroupedSubmission,
+    { userId, receivedAtMs }: GroupedSubmission,
     { eventKey, tempCelsius }: GroupElement,
     at: Pick<NewEvent, 'sensor' | 'measuredAtMs' | 'tieBreakNs'>,
   ): void {
     const { sensor, measuredAtMs, tieBreakNs } = at
-    const place = { sensor, measuredAtMs, tieBreakNs, userId, shard }
+    const place = { sensor, measuredAtMs, tieBreakNs, userId }
     const event = { ...place, eventKey, tempCelsius, receivedAtMs }
     this.#own.events.push(event)
     if (eventKey !== undefined) this.#own.byKey.set(eventKey, event)
@@ -199,14 +197,14 @@ export class GroupDecider {
   }
 
   #register(
-    { userId, shard, receivedAtMs }: GroupedSubmission,
+    { userId, receivedAtMs }: GroupedSubmission,
     named: NamedSensor,
     { index, faults }: { readonly index: number; readonly faults: SubmissionFaults },
   ): NewSensor | undefined {
     const added = (this.#registered.get(userId) ?? 0) + this.#own.sensors.size
     const count = this.#knows.sensorCount(userId) + added
     if (!faults.checkRegistration(index, named.serialNumber, count)) return undefined
-    const sensor = { ...named, id: 0, shard, createdAtMs: receivedAtMs }
+    const sensor = { ...named, id: 0, createdAtMs: receivedAtMs }
     this.#own.sensors.set(named.key, sensor)
     return sensor
   }

@@ -9,7 +9,7 @@ import type { AcceptanceRules } from '../../domain/acceptance.ts'
 import type { SeenStreams } from '../server/seen-streams.ts'
 import type { Group } from './group.ts'
 import { GroupDecider } from './group-decider.ts'
-import type { Decided, NewEvent } from './group-decider.ts'
+import type { Decided, NewEvent, NewSensor } from './group-decider.ts'
 import { GroupView } from './group-view.ts'
 import type { SensorCache } from './group-view.ts'
 import * as writes from './group-writes.ts'
@@ -49,6 +49,8 @@ export class OutcomeUnknown extends Error {
 export interface TransactionSettings extends Pick<SessionSettings, 'durability'> {
   readonly rules: AcceptanceRules
   readonly sensors: SensorCache
+  /** Reserves ids for new sensors. */
+  readonly takeSensorIds: (count: number) => Promise<readonly number[]>
   readonly seen: SeenStreams
 }
 
@@ -65,7 +67,7 @@ export class GroupTransaction {
     this.#held = held
     this.#group = group
     this.#with = settings
-    this.#view = new GroupView(session, group.content, settings.sensors)
+    this.#view = new GroupView(session, group, settings.sensors)
     this.#check = new CommitCheck(session, settings.durability)
   }
 
@@ -104,7 +106,7 @@ export class GroupTransaction {
     const [head, hasAllSensors, isAllNew] = await Promise.all([
       this.#holdStream(),
       this.#view.lockSensors(),
-      writes.insertEvents(this.#session, this.#namedEvents()),
+      writes.insertEvents(this.#session, this.#group.shard, this.#namedEvents()),
     ])
     if (!hasAllSensors || !isAllNew) return this.#rollBack()
     await this.#view.findTieBreaks()
@@ -125,19 +127,28 @@ export class GroupTransaction {
     await this.#view.findTieBreaks()
     const decider = new GroupDecider(this.#view, this.#with.rules)
     const decided = this.#group.content.map((submission) => decider.decide(submission))
-    await writes.registerSensors(this.#session, decider.newSensors)
+    await this.#registerSensors(decider.newSensors)
     const named = decider.events.filter((event): event is NewEvent & { eventKey: string } => {
       return event.eventKey !== undefined
     })
-    if (!(await writes.insertEvents(this.#session, named))) return this.#rollBack()
+    const isAllNew = await writes.insertEvents(this.#session, this.#group.shard, named)
+    if (!isAllNew) return this.#rollBack()
     return this.#commit(head + 1, decider, decided)
+  }
+
+  async #registerSensors(sensors: readonly NewSensor[]): Promise<void> {
+    if (sensors.length === 0) return
+    const ids = await this.#with.takeSensorIds(sensors.length)
+    sensors.forEach((sensor, at) => (sensor.id = ids[at] ?? 0))
+    await writes.registerSensors(this.#session, this.#group.shard, sensors)
   }
 
   /** Locks the stream until the transaction ends. @returns its head */
   async #holdStream(): Promise<number> {
     const { stream, fence } = this.#held
+    const { shard } = this.#group
     const begun = this.#check.begin()
-    const holding = this.#session.send<{ head: number }>(sql.HOLD_STREAM, [stream, fence])
+    const holding = this.#session.send<{ head: number }>(sql.HOLD_STREAM, [shard, stream, fence])
     const [, { rows }] = await Promise.all([begun, holding, this.#view.readForwarded()])
     const [row] = rows
     if (row === undefined) throw new Fenced(`stream ${stream} has another owner`)
@@ -147,13 +158,13 @@ export class GroupTransaction {
   /** The rows for the ledger, of repeated event ids the first, with the stored sensor and time. */
   #namedEvents(): LedgerRow[] {
     const rows = new Map<string, LedgerRow>()
-    for (const { userId, shard, receivedAtMs, elements } of this.#group.content) {
+    for (const { userId, receivedAtMs, elements } of this.#group.content) {
       for (const { eventKey, sensor: named, tempCelsius, measuredAtMs } of elements) {
         if (eventKey === undefined || rows.has(eventKey)) continue
         const sensor = this.#view.findSensor(named)
         if (sensor === undefined) throw new Error('BUG: a sensor that nobody has looked up')
         const atMs = Number.isNaN(measuredAtMs) ? receivedAtMs : measuredAtMs
-        rows.set(eventKey, { eventKey, userId, shard, sensor, measuredAtMs: atMs, tempCelsius })
+        rows.set(eventKey, { eventKey, userId, sensor, measuredAtMs: atMs, tempCelsius })
       }
     }
     return [...rows.values()]
@@ -165,21 +176,22 @@ export class GroupTransaction {
     decided: readonly Decided[],
   ): Promise<readonly Decided[]> {
     const session = this.#session
+    const { shard } = this.#group
     const place = { stream: this.#held.stream, seq }
     const attempt = { ...place, groupId: randomUUID(), decided }
     if (events.length > 0) {
       await this.#commitAs(attempt, [
-        writes.keepHistoryRevisions(session, events, this.#view),
+        writes.keepHistoryRevisions(session, events, { view: this.#view, shard }),
         writes.updateSensors(session, events, { view: this.#view, place }),
-        writes.noteTieBreaks(session, tieBreaks, events),
-        writes.countDays(session, events),
+        writes.noteTieBreaks(session, shard, tieBreaks),
+        writes.countDays(session, shard, events),
         writes.insertRow(session, place, attempt.groupId, { events, newSensors }),
-        session.send(sql.ADVANCE_STREAM, [place.stream, seq]),
+        session.send(sql.ADVANCE_STREAM, [shard, place.stream, seq]),
       ])
       this.#with.seen.noteRow(place.stream, seq)
     } else if (this.#with.durability === 'replicated') {
       // What a duplicate repeats must be on the standby too: this commit waits for that.
-      const advanced = session.send(sql.ADVANCE_STREAM, [place.stream, seq - 1])
+      const advanced = session.send(sql.ADVANCE_STREAM, [shard, place.stream, seq - 1])
       await this.#commitAs(attempt, [advanced])
     } else this.#rollBack()
     for (const sensor of newSensors) this.#with.sensors.add(sensor.key, sensor)

@@ -3,10 +3,9 @@
 
 import { decodeSpans, isCovered } from '../../domain/time-spans.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
-import { shardOf } from '../../domain/shard.ts'
-import { int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
+import { int4Array, int8Array, uuidArray } from './binary-arrays.ts'
 import { keyOfBits, sensorKeyOf } from './group.ts'
-import type { GroupedSubmission, NamedSensor } from './group.ts'
+import type { Group, GroupedSubmission, NamedSensor } from './group.ts'
 import type { GroupKnowledge, KnownEvent, KnownSensor } from './group-decider.ts'
 import * as sql from './lane-statements.ts'
 import type { Session } from './session.ts'
@@ -58,7 +57,6 @@ interface EventRow extends Omit<KnownEvent, 'sensor'> {
 }
 
 interface TimeOfSensor {
-  readonly userId: number
   readonly sensorId: number
   readonly atMs: number
 }
@@ -66,6 +64,7 @@ interface TimeOfSensor {
 export class GroupView implements GroupKnowledge {
   readonly states = new Map<number, SensorState>()
   readonly #session: Session
+  readonly #shard: number
   readonly #content: readonly GroupedSubmission[]
   readonly #cache: SensorCache
   readonly #named: readonly NamedSensor[]
@@ -75,8 +74,9 @@ export class GroupView implements GroupKnowledge {
   readonly #tieBreaks = new Map<string, number>()
   #forwarded: readonly JournalPlace[] = []
 
-  constructor(session: Session, content: readonly GroupedSubmission[], cache: SensorCache) {
+  constructor(session: Session, { shard, content }: Group, cache: SensorCache) {
     this.#session = session
+    this.#shard = shard
     this.#content = content
     this.#cache = cache
     const named = new Map<string, NamedSensor>()
@@ -121,20 +121,17 @@ export class GroupView implements GroupKnowledge {
   }
 
   async readForwarded(): Promise<void> {
-    this.#forwarded = (await this.#session.send<JournalPlace>(sql.READ_FORWARDED)).rows
+    this.#forwarded = (await this.#send<JournalPlace>(sql.READ_FORWARDED)).rows
   }
 
   /** Looks up the unknown sensors. */
   async findSensors(): Promise<void> {
     const unknown = this.unknownSensors
     if (unknown.length === 0) return
-    const { rows } = await this.#session.send<KnownSensor & { readonly userId: number }>(
+    const { rows } = await this.#send<KnownSensor & { readonly userId: number }>(
       sql.FIND_SENSORS,
-      [
-        int2Array(unknown.map(({ userId }) => shardOf(userId))),
-        int4Array(unknown.map(({ userId }) => userId)),
-        unknown.map((one) => one.serialNumberKey),
-      ],
+      int4Array(unknown.map(({ userId }) => userId)),
+      unknown.map((one) => one.serialNumberKey),
     )
     for (const row of rows) {
       const key = sensorKeyOf(row)
@@ -146,10 +143,10 @@ export class GroupView implements GroupKnowledge {
   /** Locks the users of sensors that have to be registered, and counts their sensors. */
   async lockUsers(): Promise<void> {
     const ids = [...new Set(this.unknownSensors.map(({ userId }) => userId))]
-    const { rows } = await this.#session.send<{ userId: number; sensors: number }>(sql.LOCK_USERS, [
-      int2Array(ids.map(shardOf)),
+    const { rows } = await this.#send<{ userId: number; sensors: number }>(
+      sql.LOCK_USERS,
       int4Array(ids),
-    ])
+    )
     for (const { userId, sensors } of rows) this.#counts.set(userId, sensors)
   }
 
@@ -157,11 +154,11 @@ export class GroupView implements GroupKnowledge {
   async lockSensors(): Promise<boolean> {
     const known = this.#named.flatMap((named) => {
       const sensor = this.findSensor(named)
-      return sensor === undefined ? [] : [{ named, sensor, shard: shardOf(named.userId) }]
+      return sensor === undefined ? [] : [{ named, sensor }]
     })
-    const { rows } = await this.#session.send<Omit<SensorState, 'spans'> & { spans: Buffer }>(
+    const { rows } = await this.#send<Omit<SensorState, 'spans'> & { spans: Buffer }>(
       sql.LOCK_SENSORS,
-      [int2Array(known.map(({ shard }) => shard)), int4Array(known.map(({ sensor }) => sensor.id))],
+      int4Array(known.map(({ sensor }) => sensor.id)),
     )
     for (const row of rows) this.states.set(row.id, { ...row, spans: decodeSpans(row.spans) })
     const missing = known.filter(({ sensor }) => !this.states.has(sensor.id))
@@ -175,12 +172,11 @@ export class GroupView implements GroupKnowledge {
     for (const { userId, elements } of this.#content) {
       for (const { eventKey } of elements) if (eventKey !== undefined) users.set(eventKey, userId)
     }
-    const userIds = [...users.values()]
-    const { rows } = await this.#session.send<EventRow>(sql.FIND_KNOWN, [
-      int2Array(userIds.map(shardOf)),
+    const { rows } = await this.#send<EventRow>(
+      sql.FIND_KNOWN,
       uuidArray([...users.keys()]),
-      int4Array(userIds),
-    ])
+      int4Array([...users.values()]),
+    )
     for (const { bits, userId, sensorId: id, measuredAtMs, tempCelsius, ...names } of rows) {
       const event = { sensor: { id, ...names }, measuredAtMs, tempCelsius }
       this.#events.set(keyOfBits(bits, userId), event)
@@ -191,27 +187,29 @@ export class GroupView implements GroupKnowledge {
   async findTieBreaks(): Promise<void> {
     const times = this.#coveredTimes()
     if (times.length === 0) return
-    const { rows } = await this.#session.send<{ sensorId: number; atMs: number; next: number }>(
+    const { rows } = await this.#send<{ sensorId: number; atMs: number; next: number }>(
       sql.FIND_TIE_BREAKS,
-      [
-        int2Array(times.map(({ userId }) => shardOf(userId))),
-        int4Array(times.map(({ sensorId }) => sensorId)),
-        int8Array(times.map(({ atMs }) => atMs)),
-      ],
+      int4Array(times.map(({ sensorId }) => sensorId)),
+      int8Array(times.map(({ atMs }) => atMs)),
     )
     for (const { sensorId, atMs, next } of rows) this.#tieBreaks.set(`${sensorId}@${atMs}`, next)
   }
 
   #coveredTimes(): TimeOfSensor[] {
     const times = new Map<string, TimeOfSensor>()
-    for (const { userId, receivedAtMs, elements } of this.#content) {
+    for (const { receivedAtMs, elements } of this.#content) {
       for (const { sensor: named, measuredAtMs } of elements) {
         const sensor = this.findSensor(named)
         const atMs = Number.isNaN(measuredAtMs) ? receivedAtMs : measuredAtMs
         if (sensor === undefined || !isCovered(this.spansOf(sensor), atMs)) continue
-        times.set(`${sensor.id}@${atMs}`, { userId, sensorId: sensor.id, atMs })
+        times.set(`${sensor.id}@${atMs}`, { sensorId: sensor.id, atMs })
       }
     }
     return [...times.values()]
+  }
+
+  /** Sends a statement whose first value is the shard. */
+  #send<Row>(text: string, ...values: unknown[]) {
+    return this.#session.send<Row>(text, [this.#shard, ...values])
   }
 }

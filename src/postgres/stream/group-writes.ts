@@ -5,11 +5,10 @@ import { encodeEntries } from '../../domain/measurement-columns.ts'
 import { cover, encodeSpans } from '../../domain/time-spans.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
-import { shardOf } from '../../domain/shard.ts'
+import { shardOfStream } from '../../domain/shard.ts'
 import { placesOf, placesText } from '../data-version.ts'
 import { revisionStatements } from './history-revisions.ts'
-import { float8Array, int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
-import { sensorKeyOf } from './group.ts'
+import { float8Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
 import type { NewEvent, NewSensor, TieBreak } from './group-decider.ts'
 import type { GroupView, SensorState } from './group-view.ts'
 import * as sql from './lane-statements.ts'
@@ -19,18 +18,21 @@ import type { Session } from './session.ts'
 export interface LedgerRow {
   readonly eventKey: string
   readonly userId: number
-  readonly shard: number
   readonly sensor: { readonly id: number }
   readonly measuredAtMs: number
   readonly tempCelsius: number
 }
 
 /** @returns whether none of the events was in the ledger */
-export async function insertEvents(session: Session, rows: readonly LedgerRow[]): Promise<boolean> {
+export async function insertEvents(
+  session: Session,
+  shard: number,
+  rows: readonly LedgerRow[],
+): Promise<boolean> {
   if (rows.length === 0) return true
   const sorted = rows.toSorted(byKey)
   const { rowCount } = await session.send(sql.INSERT_EVENTS, [
-    int2Array(sorted.map(({ shard }) => shard)),
+    shard,
     uuidArray(sorted.map(({ eventKey }) => eventKey)),
     int4Array(sorted.map(({ userId }) => userId)),
     int4Array(sorted.map(({ sensor }) => sensor.id)),
@@ -41,36 +43,32 @@ export async function insertEvents(session: Session, rows: readonly LedgerRow[])
 }
 
 function byKey(one: LedgerRow, other: LedgerRow): number {
-  return one.shard - other.shard || (one.eventKey < other.eventKey ? -1 : 1)
+  return one.eventKey < other.eventKey ? -1 : 1
 }
 
-/** Registers sensors and sets their ids. Their users must be locked. */
-export async function registerSensors(session: Session, sensors: readonly NewSensor[]) {
+/** Registers sensors, with ids that nobody else has. Their users must be locked. */
+export async function registerSensors(
+  session: Session,
+  shard: number,
+  sensors: readonly NewSensor[],
+): Promise<void> {
   if (sensors.length === 0) return
-  const { rows } = await session.send<Pick<NewSensor, 'id' | 'userId' | 'serialNumberKey'>>(
-    sql.REGISTER_SENSORS,
-    [
-      int2Array(sensors.map(({ shard }) => shard)),
-      int4Array(sensors.map(({ userId }) => userId)),
+  const ids = int4Array(sensors.map(({ id }) => id))
+  const userIds = int4Array(sensors.map(({ userId }) => userId))
+  const byUser = Map.groupBy(sensors, ({ userId }) => userId)
+  await Promise.all([
+    session.send(sql.REGISTER_SENSORS, [
+      shard,
+      ids,
+      userIds,
       sensors.map(({ serialNumber }) => serialNumber),
       sensors.map(({ serialNumberKey }) => serialNumberKey),
       sensors.map(({ alias }) => alias),
       int8Array(sensors.map(({ createdAtMs }) => createdAtMs)),
-    ],
-  )
-  const ids = new Map(rows.map((row) => [sensorKeyOf(row), row.id]))
-  for (const sensor of sensors) {
-    sensor.id = ids.get(sensor.key) ?? 0
-  }
-  const byUser = Map.groupBy(sensors, ({ userId }) => userId)
-  await Promise.all([
-    session.send(sql.ADD_SENSOR_STATES, [
-      int2Array(sensors.map(({ shard }) => shard)),
-      int4Array(sensors.map(({ id }) => id)),
-      int4Array(sensors.map(({ userId }) => userId)),
     ]),
+    session.send(sql.ADD_SENSOR_STATES, [shard, ids, userIds]),
     session.send(sql.COUNT_SENSORS, [
-      int2Array([...byUser.keys()].map(shardOf)),
+      shard,
       int4Array([...byUser.keys()]),
       int4Array([...byUser.values()].map(({ length }) => length)),
     ]),
@@ -85,9 +83,9 @@ export function updateSensors(
 ): Promise<unknown> {
   const byId = Map.groupBy(events, ({ sensor }) => sensor.id)
   const changed = [...byId].map(([id, own]) => nextState(id, own, view.states.get(id)))
-  const sorted = changed.toSorted((one, other) => one.shard - other.shard || one.id - other.id)
+  const sorted = changed.toSorted((one, other) => one.id - other.id)
   return session.send(sql.UPDATE_SENSORS, [
-    int2Array(sorted.map(({ shard }) => shard)),
+    shardOfStream(place.stream),
     int4Array(sorted.map(({ id }) => id)),
     int8Array(sorted.map(({ measuredAtMs }) => measuredAtMs)),
     float8Array(sorted.map(({ tempCelsius }) => tempCelsius)),
@@ -115,27 +113,23 @@ function nextState(id: number, events: readonly NewEvent[], state: SensorState |
     if (isLater || (isSameTime && event.tieBreakNs >= latest.tieBreakNs)) latest = event
   }
   const seenAtMs = events.at(-1)?.receivedAtMs ?? 0
-  const shard = events[0]?.shard ?? 0
   const { measuredAtMs, tempCelsius, tieBreakNs } = latest
   const pending = state?.pending ?? ''
   const oldestAtMs = events.reduce((least, event) => Math.min(least, event.measuredAtMs), Infinity)
   const times = { measuredAtMs, seenAtMs, oldestAtMs }
-  return { id, shard, ...times, tempCelsius, tieBreakNs, spans, pending }
+  return { id, ...times, tempCelsius, tieBreakNs, spans, pending }
 }
 
 /** Keeps as revisions what the update would overwrite: at most one an hour for each sensor. */
 export async function keepHistoryRevisions(
   session: Session,
   events: readonly NewEvent[],
-  view: GroupView,
+  { view, shard }: { readonly view: GroupView; readonly shard: number },
 ): Promise<void> {
-  const shards = new Map(events.map(({ sensor, shard }) => [sensor.id, shard]))
-  const ids = [...shards.keys()].filter((id) => view.states.get(id)?.hasRevision === true)
+  const named = new Set(events.map(({ sensor }) => sensor.id))
+  const ids = [...named].filter((id) => view.states.get(id)?.hasRevision === true)
   if (ids.length === 0) return
-  const sensors = {
-    shards: int2Array(ids.map((id) => shards.get(id) ?? 0)),
-    ids: int4Array(ids),
-  }
+  const sensors = { shard, ids: int4Array(ids) }
   const revisions = revisionStatements(sensors, events.at(-1)?.receivedAtMs ?? 0)
   await Promise.all(revisions.map(({ text, values }) => session.send(text, values)))
 }
@@ -155,19 +149,14 @@ function pendingWith(
 /** Records the next free tie-breaks of times that later measurements may have as well. */
 export async function noteTieBreaks(
   session: Session,
+  shard: number,
   tieBreaks: readonly TieBreak[],
-  events: readonly NewEvent[],
 ): Promise<void> {
   if (tieBreaks.length === 0) return
-  const shards = new Map(events.map(({ sensor, shard }) => [sensor.id, shard]))
-  const rows = tieBreaks.map(({ sensor: { id }, atMs, next }) => {
-    return { shard: shards.get(id) ?? 0, id, atMs, next }
-  })
-  const sorted = rows.toSorted(
-    (one, other) => one.shard - other.shard || one.id - other.id || one.atMs - other.atMs,
-  )
+  const rows = tieBreaks.map(({ sensor: { id }, atMs, next }) => ({ id, atMs, next }))
+  const sorted = rows.toSorted((one, other) => one.id - other.id || one.atMs - other.atMs)
   await session.send(sql.NOTE_TIE_BREAKS, [
-    int2Array(sorted.map(({ shard }) => shard)),
+    shard,
     int4Array(sorted.map(({ id }) => id)),
     int8Array(sorted.map(({ atMs }) => atMs)),
     int4Array(sorted.map(({ next }) => next)),
@@ -175,20 +164,24 @@ export async function noteTieBreaks(
 }
 
 /** Counts accepted measurements by sensor and UTC day. */
-export function countDays(session: Session, events: readonly NewEvent[]): Promise<unknown> {
-  const days = new Map<string, { shard: number; id: number; day: number; count: number }>()
-  for (const { shard, sensor, measuredAtMs } of events) {
+export function countDays(
+  session: Session,
+  shard: number,
+  events: readonly NewEvent[],
+): Promise<unknown> {
+  const days = new Map<string, { id: number; day: number; count: number }>()
+  for (const { sensor, measuredAtMs } of events) {
     const day = Math.floor(measuredAtMs / DAY_MS)
     const key = `${sensor.id}@${day}`
     const known = days.get(key)
-    if (known === undefined) days.set(key, { shard, id: sensor.id, day, count: 1 })
+    if (known === undefined) days.set(key, { id: sensor.id, day, count: 1 })
     else known.count++
   }
   const sorted = [...days.values()].toSorted(
-    (one, other) => one.shard - other.shard || one.id - other.id || one.day - other.day,
+    (one, other) => one.id - other.id || one.day - other.day,
   )
   return session.send(sql.COUNT_DAYS, [
-    int2Array(sorted.map(({ shard }) => shard)),
+    shard,
     int4Array(sorted.map(({ id }) => id)),
     int4Array(sorted.map(({ day }) => day)),
     int4Array(sorted.map(({ count }) => count)),
@@ -204,5 +197,6 @@ export function insertRow(
 ): Promise<unknown> {
   const infos = encodeInfos(newSensors)
   const entries = encodeEntries(events, ({ sensor }) => sensor.id)
-  return session.send(sql.INSERT_ROW, [stream, seq, groupId, events.length, infos, entries])
+  const place = [shardOfStream(stream), stream, seq]
+  return session.send(sql.INSERT_ROW, [...place, groupId, events.length, infos, entries])
 }

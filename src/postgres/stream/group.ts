@@ -5,7 +5,6 @@ import { groupMeasurementsMax, submissionsInFlightMax } from '../../domain/limit
 import type { Submission, SubmittedMeasurement } from '../../domain/measurement.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { SubmissionGroup } from '../../ports/submissions.ts'
-import { shardOf } from '../../domain/shard.ts'
 
 /** A sensor as a submission spells its serial number. */
 export interface NamedSensor {
@@ -53,15 +52,20 @@ export interface GroupElement {
 
 export interface GroupedSubmission {
   readonly userId: number
-  readonly shard: number
   readonly receivedAtMs: number
   readonly isOnlyChecked: boolean
   readonly elements: readonly GroupElement[]
 }
 
 export class Group implements SubmissionGroup {
+  /** Of all its users. */
+  readonly shard: number
   readonly content: GroupedSubmission[] = []
   #measurements = 0
+
+  constructor(shard: number) {
+    this.shard = shard
+  }
 
   get submissions(): number {
     return this.content.length
@@ -83,8 +87,7 @@ export class Group implements SubmissionGroup {
       if (measurement === undefined) throw new Error(`BUG: no element ${index}`)
       return elementOf(measurement, sensors, userId)
     })
-    const shard = shardOf(userId)
-    this.take({ userId, shard, receivedAtMs, isOnlyChecked, elements })
+    this.take({ userId, receivedAtMs, isOnlyChecked, elements })
   }
 
   take(submission: GroupedSubmission): void {
@@ -94,8 +97,8 @@ export class Group implements SubmissionGroup {
 }
 
 /** Splits a group's submissions into two groups. */
-export function halvesOf({ content }: Group): [Group, Group] {
-  const halves: [Group, Group] = [new Group(), new Group()]
+export function halvesOf({ shard, content }: Group): [Group, Group] {
+  const halves: [Group, Group] = [new Group(shard), new Group(shard)]
   content.forEach((submission, at) => halves[at * 2 < content.length ? 0 : 1].take(submission))
   return halves
 }

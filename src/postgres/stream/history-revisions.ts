@@ -10,21 +10,20 @@ export const TO_BEFORE = `
     before_hour = floor(s.oldest_at_ms / ${HOUR_MS}.0), before_stream = s.stream_id,
     before_seq = s.seq`
 
-const SENSORS = 'unnest($1::smallint[], $2::int[]) AS own (shard, sensor_id)'
 /** Keeps what the update will overwrite: run it before, with the sensors locked. */
 const KEEP = `
   INSERT INTO history_revisions (shard, sensor_id, hour, stream_id, seq, version, at_ms)
   SELECT s.shard, s.sensor_id, s.before_hour, s.before_stream, s.before_seq, s.version - 1,
     s.last_seen_at_ms
-  FROM ${SENSORS}
-  JOIN sensor_state AS s ON s.shard = own.shard AND s.sensor_id = own.sensor_id
-  WHERE s.before_hour < floor(s.oldest_at_ms / ${HOUR_MS}.0)
+  FROM sensor_state AS s
+  WHERE s.shard = $1 AND s.sensor_id = ANY ($2::int[])
+    AND s.before_hour < floor(s.oldest_at_ms / ${HOUR_MS}.0)
   ON CONFLICT (shard, sensor_id, hour) DO UPDATE SET stream_id = excluded.stream_id,
     seq = excluded.seq, version = excluded.version, at_ms = excluded.at_ms`
 const OLD = `
-  FROM ${SENSORS}
-  JOIN history_revisions AS h ON h.shard = own.shard AND h.sensor_id = own.sensor_id
-  WHERE h.at_ms < $3::bigint AND h.hour > ${EVERYTHING_HOUR}`
+  FROM history_revisions AS h
+  WHERE h.shard = $1 AND h.sensor_id = ANY ($2::int[])
+    AND h.at_ms < $3::bigint AND h.hour > ${EVERYTHING_HOUR}`
 const MERGE_OLD = `
   INSERT INTO history_revisions (shard, sensor_id, hour, stream_id, seq, version, at_ms)
   SELECT DISTINCT ON (h.shard, h.sensor_id) h.shard, h.sensor_id, ${EVERYTHING_HOUR},
@@ -33,34 +32,35 @@ const MERGE_OLD = `
   ON CONFLICT (shard, sensor_id, hour) DO UPDATE SET stream_id = excluded.stream_id,
     seq = excluded.seq, version = excluded.version, at_ms = excluded.at_ms`
 const DELETE_OLD = `
-  DELETE FROM history_revisions AS old USING ${SENSORS}
-  WHERE old.shard = own.shard AND old.sensor_id = own.sensor_id
-    AND old.at_ms < $3::bigint AND old.hour > ${EVERYTHING_HOUR}`
+  DELETE FROM history_revisions
+  WHERE shard = $1 AND sensor_id = ANY ($2::int[])
+    AND at_ms < $3::bigint AND hour > ${EVERYTHING_HOUR}`
 
 /**
  * Statements that keep a revision of each sensor that needs one, and merge those that are too old:
  * to be run in this order, in the transaction that has locked the sensors.
  *
- * @param shards of the sensors, an array for the driver; and their ids
+ * @param shard of all the sensors, and their ids, as values for the driver
  */
 export function revisionStatements(
-  { shards, ids }: { readonly shards: unknown; readonly ids: unknown },
+  { shard, ids }: { readonly shard: unknown; readonly ids: unknown },
   nowMs: number,
 ): readonly { readonly text: string; readonly values: unknown[] }[] {
-  const old = [shards, ids, nowMs - historyChangesMsMax]
+  const old = [shard, ids, nowMs - historyChangesMsMax]
   return [
-    { text: KEEP, values: [shards, ids] },
+    { text: KEEP, values: [shard, ids] },
     { text: MERGE_OLD, values: old },
     { text: DELETE_OLD, values: old },
   ]
 }
 
-/** The heads of all streams, by their numbers: from 0 on, without gaps. */
-export const HEADS = '(SELECT array_agg(head ORDER BY stream_id)::float8[] FROM streams)'
+/** The heads of the streams of shard `$1`, by their numbers: without gaps. */
+export const HEADS =
+  '(SELECT array_agg(head ORDER BY stream_id)::float8[] FROM streams WHERE shard = $1)'
 
 /** Whether a row lies beyond the heads `$5` that a client has seen. */
 export function isUnseen(stream: string, seq: string): string {
-  return `${seq} > coalesce(($5::bigint[])[${stream} + 1], 0)`
+  return `${seq} > coalesce(($5::bigint[])[(${stream} & 65535) + 1], 0)`
 }
 
 /**
@@ -72,5 +72,5 @@ export const HISTORY_FROM = `
     CASE WHEN ${isUnseen('t.before_stream', 't.before_seq')}
       THEN t.before_hour::bigint * ${HOUR_MS} END,
     (SELECT min(h.hour)::bigint * ${HOUR_MS} FROM history_revisions AS h
-      WHERE h.shard = t.shard AND h.sensor_id = t.sensor_id
+      WHERE h.shard = $1 AND h.sensor_id = t.sensor_id
         AND ${isUnseen('h.stream_id', 'h.seq')})) END`

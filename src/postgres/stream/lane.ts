@@ -35,13 +35,17 @@ const PATIENCE_MS = 10 * SECOND_MS
 /** Between attempts to reach the database. */
 const RECONNECT_MS = 100
 
-export interface LaneSettings extends TransactionSettings, SessionSettings {
+export interface LaneSettings extends TransactionSettings, Omit<SessionSettings, 'databaseUrl'> {
   /** Names this process to people who look at the database. */
   readonly owner: string
+  /** The URL of the server that has a shard. */
+  readonly findServer: (shard: number) => Promise<string>
 }
 
 export class Lane {
   readonly #settings: LaneSettings
+  /** Of all its groups. */
+  readonly #shard: number
   #session: Session | undefined
   #held: HeldStream | undefined
   #lastStream = 0
@@ -50,8 +54,9 @@ export class Lane {
   /** Aborted when the group being committed is out of time. */
   #patience = new AbortController().signal
 
-  constructor(settings: LaneSettings) {
+  constructor(settings: LaneSettings, shard: number) {
     this.#settings = settings
+    this.#shard = shard
   }
 
   /** How many groups it has not finished. */
@@ -85,7 +90,8 @@ export class Lane {
     this.#session = undefined
     if (session === undefined) return
     if (held !== undefined) {
-      await session.send(sql.LEAVE_STREAM, [held.stream, held.fence]).then(ignore, ignore)
+      const place = [this.#shard, held.stream, held.fence]
+      await session.send(sql.LEAVE_STREAM, place).then(ignore, ignore)
     }
     await session.close()
   }
@@ -130,9 +136,9 @@ export class Lane {
   async #takeStream(session: Session): Promise<HeldStream> {
     const { owner } = this.#settings
     for (;;) {
-      const free = await session.send<HeldStream>(sql.TAKE_FREE_STREAM, [owner, this.#lastStream])
-      const held =
-        free.rows[0] ?? (await session.send<HeldStream>(sql.MAKE_STREAM, [owner])).rows[0]
+      const mine = [this.#shard, owner]
+      const free = await session.send<HeldStream>(sql.TAKE_FREE_STREAM, [...mine, this.#lastStream])
+      const held = free.rows[0] ?? (await session.send<HeldStream>(sql.MAKE_STREAM, mine)).rows[0]
       if (held === undefined) continue
       this.#lastStream = held.stream
       return held
@@ -150,19 +156,21 @@ export class Lane {
     const session = await this.#connect()
     const check = new CommitCheck(session, this.#settings.durability)
     const begun = check.begin()
-    const taking = session.send<HeldStream>(sql.TAKE_STREAM, [this.#settings.owner, stream])
+    const { owner } = this.#settings
+    const taking = session.send<HeldStream>(sql.TAKE_STREAM, [this.#shard, owner, stream])
     await Promise.all([begun, taking])
     await check.commit([])
     this.#held = (await taking).rows[0]
-    const { rowCount } = await session.send(sql.FIND_GROUP, [stream, seq, groupId])
+    const { rowCount } = await session.send(sql.FIND_GROUP, [this.#shard, stream, seq, groupId])
     if (rowCount !== 1) return undefined
     this.#settings.seen.noteRow(stream, seq)
     return decided
   }
 
   async #connect(): Promise<Session> {
-    const { databaseUrl, greet } = this.#settings
-    this.#session ??= await Session.open(databaseUrl, { greet, signal: this.#patience })
+    const { findServer, greet } = this.#settings
+    const signal = this.#patience
+    this.#session ??= await Session.open(await findServer(this.#shard), { greet, signal })
     return this.#session
   }
 

@@ -1,4 +1,4 @@
-// SubmissionCommitter on PostgreSQL: a group goes whole to one of the process's lanes.
+// SubmissionCommitter on PostgreSQL: a group goes whole to one of the process's lanes of its shard.
 
 import type {
   SubmissionCommitter,
@@ -6,6 +6,7 @@ import type {
   SubmissionOutcome,
 } from '../../ports/submissions.ts'
 import { ServiceError } from '../../domain/errors.ts'
+import type { Shards } from '../../domain/shard.ts'
 import type { Receipt, ReceiptItem, ReceiptStatus } from '../../domain/measurement.ts'
 import { Group, halvesOf } from './group.ts'
 import type { Decided, ItemDraft } from './group-decider.ts'
@@ -14,26 +15,41 @@ import { Lane } from './lane.ts'
 import type { LaneSettings } from './lane.ts'
 
 export class PostgresSubmissionCommitter implements SubmissionCommitter {
-  readonly #lanes: readonly Lane[]
+  readonly #shards: Shards
+  readonly #lanes: ReadonlyMap<number, readonly Lane[]>
   readonly #onJournalled: (measurements: number) => void
 
-  /** @param onJournalled called with the number of new measurements, after a commit of any */
+  /**
+   * @param settings.lanes of each shard
+   * @param onJournalled called with the number of new measurements, after a commit of any
+   */
   constructor(
-    settings: Omit<LaneSettings, 'sensors'> & { readonly lanes: number },
+    settings: Omit<LaneSettings, 'sensors'> & { readonly lanes: number; readonly shards: Shards },
     onJournalled: (measurements: number) => void,
   ) {
-    const sensors = new SensorCache()
-    this.#lanes = Array.from({ length: settings.lanes }, () => new Lane({ ...settings, sensors }))
+    const { lanes: length, shards } = settings
+    const ofAll = { ...settings, sensors: new SensorCache() }
+    const lanesOf = (shard: number) => Array.from({ length }, () => new Lane(ofAll, shard))
+    this.#shards = shards
+    this.#lanes = new Map(shards.numbers.map((shard) => [shard, lanesOf(shard)]))
     this.#onJournalled = onJournalled
   }
 
-  beginGroup(): Group {
-    return new Group()
+  get queues(): number {
+    return this.#lanes.size
+  }
+
+  queueOf(userId: number): number {
+    return this.#shards.of(userId)
+  }
+
+  beginGroup(shard: number): Group {
+    return new Group(shard)
   }
 
   async commit(group: SubmissionGroup): Promise<readonly SubmissionOutcome[]> {
     if (!(group instanceof Group)) throw new Error('BUG: a group of another journal')
-    const [first, ...others] = this.#lanes
+    const [first, ...others] = this.#lanes.get(group.shard) ?? []
     if (first === undefined) throw new Error('BUG: there is no lane')
     const lane = others.reduce((best, one) => (one.waiting < best.waiting ? one : best), first)
     const outcomes = (await commitApart(lane, group)).map(outcomeOf)
@@ -44,7 +60,7 @@ export class PostgresSubmissionCommitter implements SubmissionCommitter {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#lanes.map((lane) => lane.close()))
+    await Promise.all([...this.#lanes.values()].flat().map((lane) => lane.close()))
   }
 }
 

@@ -9,15 +9,23 @@ import type { Database } from '../server/database.ts'
 const COUNT_EVERY_MS = 15 * SECOND_MS
 
 const COUNTS = `
-  SELECT (SELECT count(*) FROM sensor_state) AS registered,
-    (SELECT count(*) FROM sensor_state WHERE last_seen_at_ms >= $1 AND measured_at_ms >= $1)
-      AS online,
-    coalesce((SELECT max(last_seen_at_ms) FROM sensor_state), 0) AS "lastSeenAtMs",
-    (SELECT count(*) FROM sensor_deletions) AS deletions,
-    (SELECT count(*) FROM set_aside) AS "setAside",
-    (SELECT min(s.deleted_at_ms) FROM sensor_deletions d
-      JOIN sensors s ON s.shard = d.shard AND s.id = d.sensor_id) AS "deletedAtMs",
-    (SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'ledger'::regclass) AS events`
+  SELECT states.*, deletions.*, (SELECT count(*) FROM set_aside) AS "setAside"
+  FROM (
+    SELECT count(*) AS registered,
+      count(*) FILTER (WHERE last_seen_at_ms >= $1 AND measured_at_ms >= $1) AS online,
+      coalesce(max(last_seen_at_ms), 0) AS "lastSeenAtMs"
+    FROM sensor_state) AS states
+  CROSS JOIN (
+    SELECT count(*) AS deletions, min(s.deleted_at_ms) AS "deletedAtMs"
+    FROM sensor_deletions d LEFT JOIN sensors s ON s.shard = d.shard AND s.id = d.sensor_id
+  ) AS deletions`
+const EVENTS = `
+  SELECT greatest(reltuples, 0)::bigint AS events FROM pg_class WHERE oid = 'ledger'::regclass`
+/** Each shard of Citus is a table of its own. */
+const EVENTS_OF_SHARDS = `
+  SELECT coalesce(sum(greatest(result::float8, 0)), 0)::bigint AS events
+  FROM run_command_on_shards('ledger',
+    $$SELECT reltuples FROM pg_class WHERE oid = '%s'::regclass$$) WHERE success`
 
 interface Counts {
   readonly registered: number
@@ -91,8 +99,11 @@ export class PostgresStateFigures {
     this.#isCounting = true
     try {
       const since = this.#clock.nowMs() - this.#offlineAfterMs
-      const [counts] = await this.#database.rows<Counts>(COUNTS, [since])
-      if (counts !== undefined) this.#counts = counts
+      const [counts] = await this.#database.rows<Omit<Counts, 'events'>>(COUNTS, [since])
+      const { numbers } = await this.#database.readShards()
+      const events = numbers.length === 1 ? EVENTS : EVENTS_OF_SHARDS
+      const [counted] = await this.#database.rows<Pick<Counts, 'events'>>(events)
+      this.#counts = { ...NONE, ...counts, ...counted }
     } catch (error) {
       this.#log.debug('cannot read the figures now', { error: String(error) })
     } finally {

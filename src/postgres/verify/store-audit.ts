@@ -1,19 +1,22 @@
 // Audits the measurement store in PostgreSQL: which sensors it has, how many measurements on each
 // day, and whether the summaries match the measurements. No table vouches for another. Each
-// statement sees one moment, in which summaries and measurements must agree.
+// statement about a sensor sees one moment, in which summaries and measurements must agree.
 
 import { RESTORE_PART } from '../../domain/finding.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
+import { SensorShards } from '../measurements/sensor-shards.ts'
 import type { Database } from '../server/database.ts'
 
 const TABLES = ['measurements', 'measurements_hour', 'measurements_day']
-const SENSOR_IDS = TABLES.map((table) => `SELECT DISTINCT sensor_id AS id FROM ${table}`).join(
-  ' UNION ',
-)
+// With their shards: then each machine finds its own.
+const SENSOR_IDS = `
+  SELECT DISTINCT sensor_id AS id FROM (
+    ${TABLES.map((table) => `SELECT shard, sensor_id FROM ${table}`).join(' UNION ')}) AS stored`
 const COUNT_BY_DAY = `
   SELECT floor(at_ms / 86400000.0)::int AS day, count(*)::int AS measurements
-  FROM measurements WHERE sensor_id = $1 AND at_ms >= $2 AND at_ms < $3 GROUP BY 1`
+  FROM measurements WHERE shard = $1 AND sensor_id = $2 AND at_ms >= $3 AND at_ms < $4
+  GROUP BY 1`
 
 const WINDOWS = [
   { table: 'measurements_hour', windowMs: HOUR_MS },
@@ -21,7 +24,7 @@ const WINDOWS = [
 ]
 /** Stored sums were added up in a different order. */
 const SUM_TOLERANCE = 1e-9
-const OF_SENSOR = 'WHERE sensor_id = $1 AND at_ms >= $2 AND at_ms < $3'
+const OF_SENSOR = 'WHERE shard = $1 AND sensor_id = $2 AND at_ms >= $3 AND at_ms < $4'
 const mismatchesIn = (table: string, windowMs: number) => `
   SELECT coalesce(m.at_ms, s.at_ms) AS "startMs", coalesce(m.count, 0) AS measurements,
     coalesce(s.count, 0) AS summarised
@@ -46,9 +49,11 @@ export class PostgresStoreAudit {
   readonly name = 'PostgreSQL'
   readonly missingRemedy = RESTORE_PART
   readonly #database: Database
+  readonly #shards: SensorShards
 
   constructor(database: Database) {
     this.#database = database
+    this.#shards = new SensorShards(database)
   }
 
   deletionRemedy(sensorId: number): string {
@@ -64,7 +69,7 @@ export class PostgresStoreAudit {
 
   /** Measurements per UTC day, by the start of the day. */
   async countByDay(sensorId: number, range: TimeRange): Promise<Map<number, number>> {
-    const values = [sensorId, range.startMs, range.stopMs]
+    const values = await this.#placeOf(sensorId, range)
     type Row = { readonly day: number; readonly measurements: number }
     const rows = await this.#database.rows<Row>(COUNT_BY_DAY, values)
     return new Map(rows.map(({ day, measurements }) => [day * DAY_MS, measurements]))
@@ -75,7 +80,7 @@ export class PostgresStoreAudit {
     sensorId: number,
     range: TimeRange,
   ): AsyncGenerator<{ measurements: number; wrong: WrongSummary[] }> {
-    const values = [sensorId, range.startMs, range.stopMs]
+    const values = await this.#placeOf(sensorId, range)
     const wrong: WrongSummary[] = []
     for (const { table, windowMs } of WINDOWS) {
       const text = mismatchesIn(table, windowMs)
@@ -84,5 +89,9 @@ export class PostgresStoreAudit {
     }
     const counts = await this.countByDay(sensorId, range)
     yield { measurements: counts.values().reduce((sum, count) => sum + count, 0), wrong }
+  }
+
+  async #placeOf(sensorId: number, { startMs, stopMs }: TimeRange): Promise<readonly number[]> {
+    return [await this.#shards.find(sensorId), sensorId, startMs, stopMs]
   }
 }

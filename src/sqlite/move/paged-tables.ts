@@ -21,7 +21,7 @@ export interface PagedTable {
 
 const SUMMARY = `
   sensor_id, start_ms AS at_ms, measurement_count AS count, sum_celsius AS sum, min_celsius AS min,
-  max_celsius AS max`
+  max_celsius AS max, shard_of_sensor(sensor_id) AS shard`
 
 // What refers to users comes after them.
 export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
@@ -61,8 +61,9 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   },
   sensor_state: {
     file: CONTROL_FILE,
-    columns: `s.id AS sensor_id, shard_of(s.user_id) AS shard, s.user_id, l.measured_at_ms,
-      l.temp_celsius, l.last_seen_at_ms, last_tie_break(s.id, l.measured_at_ms) AS tie_break,
+    columns: `s.id AS sensor_id, shard_of(s.user_id) AS shard, s.user_id,
+      first_stream_of(s.user_id) AS stream_id, l.measured_at_ms, l.temp_celsius,
+      l.last_seen_at_ms, last_tie_break(s.id, l.measured_at_ms) AS tie_break,
       spans_of(s.id) AS time_spans`,
     from: `(SELECT * FROM sensors WHERE deleted_at_ms IS NULL) AS s
       LEFT JOIN sensor_latest AS l ON l.sensor_id = s.id`,
@@ -103,7 +104,8 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   },
   measurements: {
     file: MEASUREMENTS_FILE,
-    columns: 'sensor_id, measured_at_ms AS at_ms, tie_break_ns, temp_celsius',
+    columns: `sensor_id, measured_at_ms AS at_ms, tie_break_ns, temp_celsius,
+      shard_of_sensor(sensor_id) AS shard`,
     from: 'measurements',
   },
   measurements_hour: {

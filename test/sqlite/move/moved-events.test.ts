@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { eventKeyOf } from '../../../src/postgres/stream/group.ts'
+import { ONE_SHARD } from '../../../src/domain/shard.ts'
 import { MovedEvents } from '../../../src/sqlite/move/moved-events.ts'
 import { MovedSensors } from '../../../src/sqlite/move/moved-sensors.ts'
 import { sealJournal } from '../../../src/sqlite/move/seal-journal.ts'
@@ -44,7 +45,7 @@ describe('the events of a data directory', () => {
       .get()
     expect(half, 'a merge is half way').not.to.equal(undefined)
     const files = { control: bench.control, ledger: bench.ledgerFile }
-    const events = new MovedEvents(files, new MovedSensors(files))
+    const events = new MovedEvents(files, new MovedSensors(files, ONE_SHARD), ONE_SHARD)
     const places = ['key', 'user_id'].map((name) => events.columns.indexOf(name))
     const read = [...events.pages()].flat().map((row) => {
       const [key, userId] = places.map((place) => row[place])

@@ -1,0 +1,26 @@
+// Tables that grow, spread over the machines of a Citus cluster by their shard.
+
+import type pg from 'pg'
+import { ONE_SHARD, Shards } from '../../domain/shard.ts'
+
+/**
+ * SQL, before rows that a statement inserts into the shard `own.shard = $1`. Joined with a row of
+ * that shard, they are inserted on its machine; Citus would gather them on the coordinator first.
+ */
+export const OF_SHARD = 'shards AS own CROSS JOIN'
+
+/** SQL, of a row with a `user_id`: as `Shards.of` in domain/shard.ts, for the numbers `$1`. */
+export const SHARD_OF_USER = `
+  ($1::int[])[1 + ((user_id::bigint * 2654435761) % 4294967296) * cardinality($1::int[])
+    / 4294967296]`
+
+const HAS_IDENTITY = `SELECT to_regclass('data_identity') IS NOT NULL AS "hasIdentity"`
+const READ_SHARDS = 'SELECT shards AS numbers FROM data_identity'
+
+/** Before the first migration there is one. */
+export async function readShards(client: pg.ClientBase): Promise<Shards> {
+  const { rows: found } = await client.query<{ hasIdentity: boolean }>(HAS_IDENTITY)
+  if (found[0]?.hasIdentity !== true) return ONE_SHARD
+  const { rows } = await client.query<{ numbers: number[] }>(READ_SHARDS)
+  return rows[0] === undefined ? ONE_SHARD : new Shards(rows[0].numbers)
+}

@@ -1,0 +1,297 @@
+// Goal: whatever process forwards, every row reaches the store, and none is taken for forwarded
+// that is not. Method: two processes on one database; leases end by a statement.
+
+import { expect } from 'chai'
+import { DAY_MS, HOUR_MS } from '../../../src/domain/time.ts'
+import { MemoryLeases } from '../../../src/memory/leases.ts'
+import { connectAlone } from '../../../src/postgres/server/connection.ts'
+import { Database } from '../../../src/postgres/server/database.ts'
+import { JournalPruning } from '../../../src/postgres/journal/journal-pruning.ts'
+import type { ReplayRetention } from '../../../src/postgres/journal/journal-pruning.ts'
+import { PRUNE } from '../../../src/postgres/journal/journal-statements.ts'
+import { noticeTakeover } from '../../../src/postgres/server/notice-takeover.ts'
+import { systemClock } from '../../../src/system/clock.ts'
+import {
+  accept,
+  measurement,
+  newUser,
+  NOW_MS,
+  PERMISSIVE,
+  placesOf,
+  submission,
+} from '../../contract/open-data.ts'
+import type { OpenData } from '../../contract/open-data.ts'
+import { ask, newWitness } from '../../support/lanes.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
+import { listAll } from '../../support/measurements.ts'
+import { openProcess } from '../../support/postgres-process.ts'
+import { newMigratedDatabase } from '../../support/postgres.ts'
+import type { SuiteScope, TestDatabase, UseServer } from '../../support/postgres.ts'
+import { until } from '../../support/until.ts'
+
+const ALL = 1_000
+const WRITTEN = { setAside: [], durationMs: 1 }
+const HOUR_AGO_MS = Date.now() - HOUR_MS
+
+/** @param use what it runs on */
+export function journalQueueSuite(use: UseServer, { isOneServer }: SuiteScope): void {
+  const postgres = use()
+  let database: TestDatabase
+  let [one, other]: OpenData[] = []
+  let userId: number
+  beforeEach(async () => {
+    database = await newMigratedDatabase(postgres())
+    one = await openProcess(database.url, PERMISSIVE)
+    other = await openProcess(database.url, PERMISSIVE)
+    userId = await newUser(one)
+  })
+  afterEach(async () => {
+    await Promise.all([one?.close(), other?.close()])
+    await database.remove()
+  })
+
+  const both = (): [OpenData, OpenData] => {
+    if (one === undefined || other === undefined) throw new Error('opened in a hook')
+    return [one, other]
+  }
+  const send = (data: OpenData, afterMs = 0) =>
+    accept(data, submission(userId, measurement({ measuredAtMs: NOW_MS + afterMs })))
+  const claim = async (data: OpenData) => {
+    const batch = await data.queue.claim(ALL)
+    if (batch === undefined) throw new Error('there is nothing to claim')
+    return batch
+  }
+  const sensorOf = async ({ control }: OpenData, id: number) => {
+    const sensor = await control.findSensor(userId, id)
+    if (sensor === undefined) throw new Error('it is not there')
+    return sensor
+  }
+  const settleAll = async ({ queue }: OpenData) => {
+    for (let batch = await queue.claim(ALL); batch; batch = await queue.claim(ALL)) {
+      await queue.settle(batch, WRITTEN)
+    }
+  }
+  const lockWaits = () => countLockWaits(database.url)
+  const endLeases = () => ask(database.url, 'UPDATE stream_forwarded SET lease_until = now()')
+  const forwardedSeqs = async () => {
+    const text = 'SELECT seq FROM stream_forwarded WHERE stream_id > 0 ORDER BY stream_id'
+    return (await ask<{ seq: string }>(database.url, text)).map(({ seq }) => Number(seq))
+  }
+
+  it('take a stream one at a time', async () => {
+    const [first, second] = both()
+    await send(first)
+    await claim(first)
+    expect(await second.queue.claim(ALL)).to.equal(undefined)
+  })
+
+  it('take over what the other has not settled', async () => {
+    const [first, second] = both()
+    await send(first)
+    const lost = await claim(first)
+    await endLeases()
+    const again = await claim(second)
+    expect(placesOf(again.measurements)).to.deep.equal(placesOf(lost.measurements))
+    await first.queue.settle(lost, WRITTEN)
+    expect(await forwardedSeqs()).to.deep.equal([0])
+    await second.queue.settle(again, WRITTEN)
+    expect(await forwardedSeqs()).to.deep.equal([1])
+  })
+
+  it('delete once more what a lost lease may bring back', async () => {
+    const [first, second] = both()
+    const { sensorId } = (await send(first)).at(0)
+    const late = await claim(first)
+    await endLeases()
+    await first.controlWriter.deleteSensor(userId, sensorId)
+    await settleAll(second)
+    const due = () => second.jobs.due(Date.now() + 1_000)
+    const [job] = await due()
+    if (job === undefined) throw new Error('it is not due')
+    await second.jobs.notePass(job, undefined)
+    expect(await due()).to.deep.equal([])
+    await first.queue.settle(late, WRITTEN)
+    expect((await due()).map((deletion) => deletion.sensorId)).to.deep.equal([sensorId])
+  })
+
+  it('do not end a deletion that a late one has begun anew', async () => {
+    const [first, second] = both()
+    const { sensorId } = (await send(first)).at(0)
+    const late = await claim(first)
+    await endLeases()
+    await first.controlWriter.deleteSensor(userId, sensorId)
+    await settleAll(second)
+    const due = () => second.jobs.due(Date.now() + 1_000)
+    for (const job of await due()) await second.jobs.notePass(job, Date.now())
+    const [last] = await due()
+    if (last === undefined) throw new Error('it is not due')
+    await first.queue.settle(late, WRITTEN)
+    await second.jobs.notePass(last, undefined)
+    expect((await due()).map(({ passes }) => passes)).to.deep.equal([0])
+  })
+
+  it('write again what the store has lost, once for each of its lives, whoever ends', async () => {
+    const [first, second] = both()
+    expect(await first.queue.replay('one')).to.equal(undefined)
+    await send(first)
+    const lost = await claim(first)
+    await first.queue.settle(lost, WRITTEN)
+    expect(await second.queue.replay('one')).to.equal(undefined)
+    const begun = await first.queue.replay('two')
+    const late = await begun?.read(ALL)
+    if (late === undefined) throw new Error('there is nothing to write again')
+    await endLeases()
+    const replay = await second.queue.replay('two')
+    const again = await replay?.read(ALL)
+    if (again === undefined) throw new Error('nobody has taken it over')
+    expect(placesOf(again.measurements)).to.deep.equal(placesOf(lost.measurements))
+    await begun?.pass(late)
+    expect((await replay?.read(ALL))?.place, 'the late one has noted nothing').to.deep.equal(
+      again.place,
+    )
+    await replay?.pass(again)
+    expect(await replay?.read(ALL)).to.equal(undefined)
+    for (const { queue } of both()) expect(await queue.replay('two')).to.equal(undefined)
+  })
+
+  it('write again what is forwarded while the store restarts', async () => {
+    const [first, second] = both()
+    await second.queue.replay('one')
+    await send(first)
+    const underWay = await claim(first)
+    await second.queue.replay('two')
+    await first.queue.settle(underWay, WRITTEN)
+    expect(await forwardedSeqs()).to.deep.equal([0])
+    expect(placesOf((await claim(second)).measurements)).to.have.lengthOf(1)
+  })
+
+  it('begin anew when another server has the data, whatever they had claimed', async () => {
+    const [first, second] = both()
+    const { sensorId } = (await send(first)).at(0)
+    const batch = await claim(first)
+    const before = await sensorOf(second, sensorId)
+    await ask(database.url, "UPDATE data_identity SET timeline = '0000000A'")
+    const client = await connectAlone(database.url, false)
+    expect(await noticeTakeover(client, newWitness())).to.equal('restore')
+    await client.end()
+    await first.queue.noteReadable(batch)
+    expect(await first.barrier.waitUntilReadable([before.dataVersion], 0)).to.equal(false)
+    await first.queue.settle(batch, WRITTEN)
+    expect(await forwardedSeqs()).to.deep.equal([0])
+    const places: string[] = []
+    for (let next = await second.queue.claim(ALL); next; next = await second.queue.claim(ALL)) {
+      places.push(...placesOf(next.measurements))
+    }
+    expect(places).to.have.lengthOf(1)
+  })
+
+  it('know nothing of the rows that the last server had', async () => {
+    const [first, second] = both()
+    const { sensorId } = (await send(first)).at(0)
+    await settleAll(first)
+    await first.barrier.waitUntilReadable([(await sensorOf(first, sensorId)).dataVersion], 1_000)
+    await ask(database.url, "UPDATE data_identity SET epoch = 'b'")
+    // As a copy that lags.
+    await ask(database.url, 'UPDATE stream_forwarded SET seq = 0')
+    const { dataVersion } = await sensorOf(second, sensorId)
+    expect(await first.barrier.waitUntilReadable([dataVersion], 0)).to.equal(false)
+  })
+
+  it('set nothing aside of a sensor that is being deleted', async () => {
+    const [first, second] = both()
+    const { sensorId } = (await send(first)).at(0)
+    const batch = await claim(first)
+    const holder = await connectAlone(database.url, false)
+    await holder.query('BEGIN; LOCK TABLE sensor_deletions IN SHARE MODE')
+    const deleting = second.controlWriter.deleteSensor(userId, sensorId)
+    await until('the deletion waits', async () => (await lockWaits()) === 1)
+    let isSettled = false
+    const setAside = [{ index: 0, reason: 'never' }]
+    const settling = first.queue.settle(batch, { ...WRITTEN, setAside })
+    void settling.then(() => (isSettled = true))
+    await until('it is settled, or waits', async () => isSettled || (await lockWaits()) === 2)
+    await holder.query('COMMIT')
+    await holder.end()
+    await Promise.all([deleting, settling])
+    expect(await first.control.countSetAside()).to.equal(0)
+    expect(await forwardedSeqs()).to.deep.equal([1])
+  })
+
+  it('let readers of both wait for it', async () => {
+    const [first, second] = both()
+    const { sensorId } = (await send(first)).at(0)
+    await send(second, 5)
+    const sensor = await sensorOf(second, sensorId)
+    const waiting = second.barrier.waitUntilReadable([sensor.dataVersion], 5_000)
+    const range = { startMs: NOW_MS, stopMs: NOW_MS + 1 }
+    for (let rows = 0; rows < 2; rows++) {
+      const unreadable = await listAll(second.barrier.findUnreadable([sensor], range))
+      expect(unreadable.length > 0).to.equal(rows === 0)
+      await first.queue.settle(await claim(first), WRITTEN)
+    }
+    expect(await waiting).to.equal(true)
+  })
+
+  it('prune what is forwarded when nobody can look for it any more', async () => {
+    const [first, second] = both()
+    await second.queue.replay('one')
+    await send(first)
+    await send(first, 1)
+    await ask(database.url, 'UPDATE journal SET committed_at_ms = 0 WHERE seq = 1')
+    await prune()
+    expect(await seqs(), 'not forwarded').to.deep.equal([1, 2])
+    await settleAll(first)
+    await first.close()
+    one = undefined
+    const replay = await second.queue.replay('two')
+    await prune()
+    expect(await seqs(), 'to be written again').to.deep.equal([1, 2])
+    const batch = await replay?.read(ALL)
+    if (batch !== undefined) await replay?.pass(batch)
+    await prune()
+    expect(await seqs()).to.deep.equal([2])
+  })
+
+  it('keep what the store may lose, but not more than they may', async () => {
+    const [first] = both()
+    for (let row = 0; row < 4; row++) await send(first, row)
+    await settleAll(first)
+    await ask(database.url, 'UPDATE journal SET committed_at_ms = $1 + seq * 1000', HOUR_AGO_MS)
+    await prune({ keptMs: DAY_MS, measurementsMax: 10 })
+    expect(await seqs()).to.have.lengthOf(4)
+    await prune({ keptMs: DAY_MS, measurementsMax: 2 })
+    expect(await seqs()).to.deep.equal([3, 4])
+  })
+
+  if (isOneServer) {
+    it('prune without a look at each row for each, however small the table once was', async () => {
+      const client = await connectAlone(database.url, false)
+      const run = () => client.query({ name: 'prune', text: PRUNE, values: [0, 0, 0, 0] })
+      // From the sixth time on by one plan.
+      for (let time = 0; time < 6; time++) await run()
+      await client.query(`INSERT INTO journal
+        SELECT 0, 1, seq, gen_random_uuid(), 0, 0 FROM generate_series(1, 5000) AS seq`)
+      await client.query('INSERT INTO stream_forwarded (shard, stream_id, seq) VALUES (0, 1, 5000)')
+      await client.query('BEGIN')
+      expect((await run()).rowCount).to.equal(1_000)
+      const { rows } = await client.query(`
+        SELECT seq_tup_read + idx_tup_fetch AS "rowsRead" FROM pg_stat_xact_user_tables
+        WHERE relname = 'journal'`)
+      expect(Number(rows[0].rowsRead)).to.be.lessThan(50_000)
+      await client.query('ROLLBACK')
+      await client.end()
+    })
+  }
+
+  async function prune(retention?: ReplayRetention): Promise<void> {
+    const sql = new Database(database.url, 1)
+    const leases = new MemoryLeases(systemClock).of('test')
+    await new JournalPruning({ database: sql, leases, clock: systemClock }, retention).prune()
+    await sql.close()
+  }
+
+  async function seqs(): Promise<number[]> {
+    const text = 'SELECT seq FROM journal WHERE stream_id > 0 ORDER BY seq'
+    return (await ask<{ seq: string }>(database.url, text)).map(({ seq }) => Number(seq))
+  }
+}

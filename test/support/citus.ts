@@ -1,0 +1,182 @@
+// How tests find a real PostgreSQL with Citus: CITUS_BIN, else the programs on PATH or in their
+// usual folder. A coordinator and two workers are shared by all tests of a process. Where there is
+// none the tests that need it are left out; with REQUIRE_CITUS=1 they fail.
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { codeOf } from '../../src/postgres/server/failures.ts'
+import { atEndOfRun } from './end-of-run.ts'
+import { freePort } from './free-port.ts'
+import { leaveOut } from './left-out.ts'
+import { postgresPrograms, PostgresServer } from './postgres-server.ts'
+import { runOnce } from './postgres.ts'
+import type { TestPostgres } from './postgres.ts'
+import { until } from './until.ts'
+
+const OBJECT_IN_USE = '55006'
+const START_MS_MAX = 120_000
+const WORKERS = 2
+const SETTINGS = [
+  'shared_preload_libraries=citus',
+  // Every process has connections to the coordinator, and that has many to each worker.
+  'max_connections=300',
+  'max_prepared_transactions=300',
+  // A database has one that looks after it.
+  'max_worker_processes=64',
+  'wal_level=logical',
+  'jit=off',
+  'citus.node_conninfo=sslmode=disable',
+  // What a killed node leaves prepared holds its locks until it is recovered: default 60 s.
+  'citus.recover_2pc_interval=2s',
+]
+/** A database that only knows its nodes; the others are copies of it, or of such a copy. */
+const BARE = 'bare'
+
+let shared: Promise<CitusCluster> | undefined
+
+/** Says that the tests of the suite need Citus. @returns where it is, for tests and hooks */
+export function useCitus(): () => CitusCluster {
+  let cluster: CitusCluster | undefined
+  before(async function () {
+    this.timeout(START_MS_MAX)
+    const programs = citusPrograms(this)
+    shared ??= CitusCluster.start(programs)
+    cluster = await shared
+  })
+  return () => expectStarted(cluster)
+}
+
+/** Says that the tests of the suite need a Citus of their own, to stop and kill. */
+export function useCitusCluster(): () => CitusCluster {
+  let cluster: CitusCluster | undefined
+  before(async function () {
+    this.timeout(START_MS_MAX)
+    cluster = await CitusCluster.start(citusPrograms(this))
+  })
+  after(() => cluster?.remove())
+  return () => expectStarted(cluster)
+}
+
+/** A coordinator and its workers: each has its part of every database. */
+export class CitusCluster implements TestPostgres {
+  readonly coordinator: PostgresServer
+  readonly workers: PostgresServer[]
+  readonly #programs: string
+  readonly #templates = new Set<string>()
+
+  private constructor(programs: string, [coordinator, ...workers]: readonly Node[]) {
+    if (coordinator === undefined) throw new Error('there is no coordinator')
+    this.#programs = programs
+    this.coordinator = coordinator.server
+    this.workers = workers.map(({ server }) => server)
+  }
+
+  /** @param programs the folder of initdb and postgres */
+  static async start(programs: string): Promise<CitusCluster> {
+    const nodes: Node[] = []
+    for (let count = 0; count <= WORKERS; count++) nodes.push(await startNode(programs))
+    const cluster = new CitusCluster(programs, nodes)
+    await Promise.all(nodes.map(({ server }) => createPart(server, BARE)))
+    for (const [at, { port }] of nodes.entries()) {
+      const call = at === 0 ? 'citus_set_coordinator_host' : 'citus_add_node'
+      await runOnce(cluster.url(BARE), `SELECT ${call}('127.0.0.1', ${port})`)
+    }
+    return cluster
+  }
+
+  url(database: string): string {
+    return this.coordinator.url(database)
+  }
+
+  /** @param template whose parts are copied on each node; nobody can connect to it any more */
+  async createDatabase(name: string, template = BARE): Promise<void> {
+    if (!this.#templates.has(template)) {
+      this.#templates.add(template)
+      await this.#onEachNode((node) => closeDatabase(node, template))
+    }
+    await this.#onEachNode((node) => {
+      return runOnce(node.url(), `CREATE DATABASE ${name} TEMPLATE ${template}`)
+    })
+  }
+
+  async dropDatabase(name: string): Promise<void> {
+    await this.#onEachNode((node) => dropPart(node, name))
+  }
+
+  /** Gives a database another worker, which has nothing of it yet. */
+  async addWorker(database: string): Promise<PostgresServer> {
+    const { server, port } = await startNode(this.#programs)
+    this.workers.push(server)
+    await createPart(server, database)
+    await runOnce(this.url(database), `SELECT citus_add_node('127.0.0.1', ${port})`)
+    return server
+  }
+
+  async remove(): Promise<void> {
+    await Promise.all([this.coordinator, ...this.workers].map((node) => node.remove()))
+  }
+
+  async #onEachNode(work: (node: PostgresServer) => Promise<unknown>): Promise<void> {
+    await Promise.all([this.coordinator, ...this.workers].map(work))
+  }
+}
+
+interface Node {
+  readonly server: PostgresServer
+  readonly port: number
+}
+
+async function startNode(programs: string): Promise<Node> {
+  const port = await freePort()
+  return { server: await PostgresServer.start(programs, { port, always: SETTINGS }), port }
+}
+
+async function createPart(node: PostgresServer, database: string): Promise<void> {
+  await runOnce(node.url(), `CREATE DATABASE ${database}`)
+  await runOnce(node.url(database), 'CREATE EXTENSION citus')
+}
+
+/** Citus keeps connections between the nodes, and a process that looks after the database. */
+async function closeDatabase(node: PostgresServer, database: string): Promise<void> {
+  await runOnce(node.url(), `ALTER DATABASE ${database} ALLOW_CONNECTIONS false`)
+  const all = `FROM pg_stat_activity WHERE datname = '${database}'`
+  await runOnce(node.url(), `SELECT pg_terminate_backend(pid, 10000) ${all}`)
+}
+
+/** What Citus has running in a database may come back as it is ended: it takes more tries. */
+async function dropPart(node: PostgresServer, database: string): Promise<void> {
+  const found = await runOnce(node.url(), `SELECT FROM pg_database WHERE datname = '${database}'`)
+  if (found.length === 0) return
+  await closeDatabase(node, database)
+  await until(`${database} is dropped`, async () => {
+    try {
+      await runOnce(node.url(), `DROP DATABASE ${database} WITH (FORCE)`)
+      return true
+    } catch (error) {
+      if (codeOf(error) !== OBJECT_IN_USE) throw error
+      return false
+    }
+  })
+}
+
+function citusPrograms(context: Mocha.Context): string {
+  const programs = process.env['CITUS_BIN'] ?? postgresPrograms(hasCitus)
+  if (programs !== undefined && hasCitus(programs)) return programs
+  if (process.env['REQUIRE_CITUS'] === '1') throw new Error('REQUIRE_CITUS=1, but no Citus')
+  return leaveOut(context, 'Citus')
+}
+
+/** The library is beside the programs, or deeper where they are built from source. */
+function hasCitus(programs: string): boolean {
+  const folders = ['../lib', '../lib/postgresql']
+  return folders.some((folder) => existsSync(join(programs, folder, 'citus.so')))
+}
+
+function expectStarted(cluster: CitusCluster | undefined): CitusCluster {
+  if (cluster === undefined) throw new Error('Citus is started in a hook')
+  return cluster
+}
+
+atEndOfRun(async () => {
+  await (await shared)?.remove()
+})

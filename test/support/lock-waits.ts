@@ -1,0 +1,27 @@
+// What waits for locks in a database, on whichever node of it.
+
+import { ask } from './lanes.ts'
+
+const WAITING = `wait_event_type = 'Lock' AND datname = current_database()`
+
+/** How many statements wait. */
+export async function countLockWaits(url: string): Promise<number> {
+  return (await ask(url, `SELECT FROM ${await activityOf(url)} WHERE ${WAITING}`)).length
+}
+
+/** Ends the connections whose statements wait. */
+export async function endLockWaits(url: string): Promise<void> {
+  const activity = await activityOf(url)
+  // It names the connection of a client also where a worker waits for it.
+  const pid = activity === 'pg_stat_activity' ? 'pid' : 'global_pid'
+  await ask(url, `SELECT pg_terminate_backend(${pid}) FROM ${activity} WHERE ${WAITING}`)
+}
+
+/** Where a database is spread over nodes, the view of all of them. */
+async function activityOf(url: string): Promise<string> {
+  const [found] = await ask<{ isSpread: boolean }>(
+    url,
+    `SELECT to_regclass('citus_stat_activity') IS NOT NULL AS "isSpread"`,
+  )
+  return found?.isSpread === true ? 'citus_stat_activity' : 'pg_stat_activity'
+}
