@@ -24,8 +24,8 @@ interface NewSensor extends Pick<SensorInfo, 'userId' | 'serialNumber' | 'alias'
 
 /** Where an engine's rows differ. */
 export interface StoreRows {
-  /** Inserts a store's name `$1`, unless another store has data. */
-  readonly adoptStore: string
+  /** Records a store's name, unless another store has data. */
+  readonly adoptStore: (name: string) => Flow<unknown>
   /** Deletes a sensor from the store without waiting for the journal. */
   readonly orderDeletion: (deletion: Omit<SensorDeletion, 'passes'>, nowMs: number) => Flow<unknown>
 }
@@ -63,7 +63,7 @@ export function decodeInfos(infos: string | null): readonly SensorInfo[] {
 export function storeWrites(clock: Clock, { adoptStore, orderDeletion }: StoreRows) {
   return {
     *adoptStore(name: string): Flow<string> {
-      yield* change(adoptStore, name)
+      yield* adoptStore(name)
       return (yield* readStoreName()) ?? name
     },
     *switchStore({ from, to, leftovers }: StoreSwitch): Flow<boolean> {

@@ -64,14 +64,20 @@ export function submission(
   return { userId, receivedAtMs: NOW_MS, measurements }
 }
 
-/** Commits submissions in one group. */
-export function commit(
+/** Commits submissions in one group, or one for each queue. */
+export async function commit(
   { committer }: OpenData,
   ...submissions: readonly Submission[]
 ): Promise<readonly SubmissionOutcome[]> {
-  const group = committer.beginGroup(committer.queueOf(submissions[0]?.userId ?? 0))
-  for (const one of submissions) group.add(one, false)
-  return committer.commit(group)
+  const outcomes = new Map<number, SubmissionOutcome>()
+  const queueOf = ([, { userId }]: [number, Submission]) => committer.queueOf(userId)
+  for (const [queue, own] of Map.groupBy(submissions.entries(), queueOf)) {
+    const group = committer.beginGroup(queue)
+    for (const [, one] of own) group.add(one, false)
+    const decided = await committer.commit(group)
+    decided.forEach((outcome, index) => outcomes.set(own[index]?.[0] ?? 0, outcome))
+  }
+  return [...outcomes].toSorted(([one], [other]) => one - other).map(([, outcome]) => outcome)
 }
 
 /** Commits one submission that is to be accepted. */

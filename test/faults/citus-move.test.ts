@@ -18,17 +18,19 @@ import { expectClean } from '../support/verify.ts'
 const ANA = 'ana@example.org'
 
 describe('thermolog move to Citus', () => {
-  const citus = useCitus()
   let dataDir: string
   let database: TestDatabase
 
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'thermolog-move-'))
+  })
+  const citus = useCitus()
+  before(async () => {
     database = await newDatabase(citus())
   })
   after(async () => {
     await rm(dataDir, { recursive: true })
-    await database.remove()
+    await database?.remove()
   })
 
   const exportOf = async (environment: Environment = {}) => {

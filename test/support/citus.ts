@@ -147,7 +147,7 @@ async function closeDatabase(node: PostgresServer, database: string): Promise<vo
 async function dropPart(node: PostgresServer, database: string): Promise<void> {
   const found = await runOnce(node.url(), `SELECT FROM pg_database WHERE datname = '${database}'`)
   if (found.length === 0) return
-  await closeDatabase(node, database)
+  await runOnce(node.url(), `ALTER DATABASE ${database} ALLOW_CONNECTIONS false`)
   await until(`${database} is dropped`, async () => {
     try {
       await runOnce(node.url(), `DROP DATABASE ${database} WITH (FORCE)`)

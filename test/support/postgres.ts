@@ -110,15 +110,17 @@ async function dropDatabase(postgres: TestPostgres, name: string): Promise<void>
 
 /**
  * Has the server's clock stand still in a database, as that of a process does: connections from
- * now on find the function before the server's own.
+ * now on find the functions before the server's own.
  */
 export async function setServerClock({ name, url }: TestDatabase, nowMs: number): Promise<void> {
   const at = `to_timestamp(${nowMs} / 1000.0)`
   await runOnce(url, 'CREATE SCHEMA still')
-  await runOnce(
-    url,
-    `CREATE FUNCTION still.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT ${at}'`,
-  )
+  for (const clock of ['clock_timestamp', 'statement_timestamp']) {
+    await runOnce(
+      url,
+      `CREATE FUNCTION still.${clock}() RETURNS timestamptz LANGUAGE sql AS 'SELECT ${at}'`,
+    )
+  }
   await runOnce(url, `ALTER DATABASE ${name} SET search_path = public, still, pg_catalog`)
 }
 

@@ -1,6 +1,7 @@
 // ControlWriter and StoreUpkeep on PostgreSQL: each call is one transaction.
 
-import { callsOf, change } from '../../control/flow.ts'
+import { callsOf, change, row } from '../../control/flow.ts'
+import type { Flow } from '../../control/flow.ts'
 import { createWriters } from '../../control/writers.ts'
 import type { WriterCalls, Writers } from '../../control/writers.ts'
 import { controlWrites } from '../../control/writes.ts'
@@ -18,18 +19,25 @@ const LOCK_TOKENS = `
 const RECORD_TOKEN_USES = `
   UPDATE access_tokens t SET last_used_at_ms = greatest(coalesce(t.last_used_at_ms, 0), u.at_ms)
   FROM unnest($1::bigint[], $2::bigint[]) u (id, at_ms) WHERE t.id = u.id`
-const ADOPT_STORE = `
-  INSERT INTO measurement_store (name) VALUES ($1)
-  ON CONFLICT (one) DO UPDATE SET name = excluded.name
-  WHERE NOT EXISTS (SELECT 1 FROM accepted_per_day)
-    AND NOT EXISTS (SELECT 1 FROM sensor_deletions)`
+const HAS_DATA = `
+  SELECT EXISTS (SELECT 1 FROM accepted_per_day LIMIT 1)
+    OR EXISTS (SELECT 1 FROM sensor_deletions LIMIT 1) AS "hasData"`
+const NAME_STORE = `
+  INSERT INTO measurement_store (name) VALUES ($1) ON CONFLICT (one) DO NOTHING`
+const RENAME_STORE = 'UPDATE measurement_store SET name = $1'
 const INSERT_DELETION = `
   INSERT INTO sensor_deletions (shard, sensor_id, user_id, start_ms, stop_ms, heads, due_at_ms)
   VALUES ($1, $2, $3, $4, $5, '', $6)`
 
+function* adoptStore(name: string): Flow<void> {
+  yield* change(NAME_STORE, name)
+  const found = yield* row<{ hasData: boolean }>(HAS_DATA)
+  if (found?.hasData !== true) yield* change(RENAME_STORE, name)
+}
+
 const ROWS: EngineRows = {
   addUserState,
-  adoptStore: ADOPT_STORE,
+  adoptStore,
   orderDeletion: ({ userId, sensorId, range: { startMs, stopMs } }, nowMs) =>
     change(INSERT_DELETION, shardOf(userId), sensorId, userId, startMs, stopMs, nowMs),
 }

@@ -35,7 +35,7 @@ const INSERT_DELETION = `
 const ROWS: EngineRows = {
   // Nothing else is kept of a user here.
   addUserState: function* () {},
-  adoptStore: ADOPT_STORE,
+  adoptStore: (name) => change(ADOPT_STORE, name),
   orderDeletion: ({ sensorId, userId, range: { startMs, stopMs } }, nowMs) =>
     change(INSERT_DELETION, sensorId, userId, startMs, stopMs, nowMs),
 }

@@ -1,19 +1,29 @@
 import { expect } from 'chai'
 import { Client } from 'pg'
 import { StoreUnavailable } from '../../../src/domain/errors.ts'
+import { firstStreamOf, shardOf } from '../../../src/domain/shard.ts'
 import { Database } from '../../../src/postgres/server/database.ts'
 import { PostgresMeasurementReader } from '../../../src/postgres/measurements/measurement-reader.ts'
 import { PostgresMeasurementWriter } from '../../../src/postgres/measurements/measurement-writer.ts'
 import { describeMeasurementStore } from '../../contract/measurement-store.ts'
 import type { OpenStore } from '../../contract/measurement-store.ts'
 import { batchOf, collect } from '../../support/measurements.ts'
-import { newMigratedDatabase } from '../../support/postgres.ts'
+import { newMigratedDatabase, runOnce } from '../../support/postgres.ts'
 import type { SuiteScope, UseServer } from '../../support/postgres.ts'
 
 const DAY_MS = 86_400_000
 const START_MS = Date.UTC(2026, 0, 1)
 
 const LOCKED = 'canceling statement due to lock timeout'
+
+/** As if one server were several. */
+const SEVERAL_SHARDS = `
+  UPDATE data_identity SET shards = '{5,7}'; INSERT INTO shards VALUES (5), (7)`
+/** Where a sensor is, only its row tells. */
+const REGISTER = `
+  INSERT INTO sensors
+    (shard, id, user_id, serial_number, serial_number_key, alias, created_at_ms, info_at_ms)
+  SELECT $1, id, 1, id, id, '', 0, 0 FROM generate_series(1, 10000) AS id`
 
 interface FreshStore extends OpenStore {
   readonly url: string
@@ -26,20 +36,17 @@ export function measurementStoreSuite(use: UseServer, { isOneServer }: SuiteScop
 
   const openFresh = async (): Promise<FreshStore> => {
     const { url, remove } = await newMigratedDatabase(postgres())
-    const database = new Database(url, 4)
-    return {
-      url,
-      database,
-      writer: new PostgresMeasurementWriter(database),
-      reader: new PostgresMeasurementReader(database),
-      close: async () => {
-        await database.close()
-        await remove()
-      },
-    }
+    return open(url, remove)
   }
-
+  const openSpread = async (): Promise<FreshStore> => {
+    const { url, remove } = await newMigratedDatabase(postgres())
+    await runOnce(url, SEVERAL_SHARDS)
+    return open(url, remove)
+  }
   describeMeasurementStore('PostgreSQL', openFresh, { propertyRuns: 10 })
+  if (isOneServer) {
+    describeMeasurementStore('PostgreSQL with two shards', openSpread, { propertyRuns: 3 })
+  }
 
   describe('the measurement store', () => {
     let store: FreshStore
@@ -117,23 +124,25 @@ export function measurementStoreSuite(use: UseServer, { isOneServer }: SuiteScop
       })
     })
 
-    it('goes on with known weeks while a new one cannot be made', async () => {
-      await store.writer.write(batchOf(series(1, 1)))
-      await holding('SHARE UPDATE EXCLUSIVE', async () => {
-        await store.writer.write(batchOf(series(7, DAY_MS)))
-        const writing = store.writer.write(batchOf(series(8, DAY_MS)))
-        const failure = await writing.catch((error: unknown) => error)
-        expect(failure).to.be.instanceOf(StoreUnavailable).with.property('message', LOCKED)
+    if (isOneServer) {
+      it('goes on with known weeks while a new one cannot be made', async () => {
+        await store.writer.write(batchOf(series(1, 1)))
+        await holding('SHARE UPDATE EXCLUSIVE', async () => {
+          await store.writer.write(batchOf(series(7, DAY_MS)))
+          const writing = store.writer.write(batchOf(series(8, DAY_MS)))
+          const failure = await writing.catch((error: unknown) => error)
+          expect(failure).to.be.instanceOf(StoreUnavailable).with.property('message', LOCKED)
+        })
+        await store.writer.write(batchOf(series(8, DAY_MS)))
+        expect(await countOf(1)).to.equal(8)
       })
-      await store.writer.write(batchOf(series(8, DAY_MS)))
-      expect(await countOf(1)).to.equal(8)
-    })
+    }
 
     it('is asked one statement about any number of sensors', async () => {
       let asked = 0
       const counting = {
         rows: (text: string, values: readonly unknown[]) => {
-          if (!text.includes('min(h.at_ms)')) asked++
+          if (!/min\(h\.at_ms\)|FROM sensors/.test(text)) asked++
           return store.database.rows(text, values)
         },
         readShards: () => store.database.readShards(),
@@ -177,9 +186,11 @@ export function measurementStoreSuite(use: UseServer, { isOneServer }: SuiteScop
     })
 
     it('takes nothing from a process that has lost the stream', async () => {
-      await store.database.change('UPDATE stream_forwarded SET fence = 2 WHERE stream_id = 0')
+      const stream = firstStreamOf((await store.database.readShards()).of(1))
+      const lose = 'UPDATE stream_forwarded SET fence = 2 WHERE stream_id = $1'
+      await store.database.change(lose, [stream])
       const claimed = (fence: number) => {
-        return { ...batchOf(series(1, 1)), place: { stream: 0, seq: 1, fence } }
+        return { ...batchOf(series(1, 1)), place: { stream, seq: 1, fence } }
       }
       await store.writer.write(claimed(1))
       expect(await countOf(1)).to.equal(0)
@@ -217,4 +228,20 @@ export function measurementStoreSuite(use: UseServer, { isOneServer }: SuiteScop
       await away.close()
     })
   })
+}
+
+async function open(url: string, remove: () => Promise<void>): Promise<FreshStore> {
+  const database = new Database(url, 4)
+  const { numbers } = await database.readShards()
+  if (numbers.length > 1) await database.change(REGISTER, [shardOf(1)])
+  return {
+    url,
+    database,
+    writer: new PostgresMeasurementWriter(database),
+    reader: new PostgresMeasurementReader(database),
+    close: async () => {
+      await database.close()
+      await remove()
+    },
+  }
 }
