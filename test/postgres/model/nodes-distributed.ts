@@ -106,6 +106,7 @@ function decide(
 ): Distributed & Decision {
   const { nodes } = state
   const now = at(nodes, COORDINATOR).data
+  const areSeveral = others.length > 1 && ways.several === 'restored'
   const isLacking = others.some((node) => {
     const { epoch, heads } = at(nodes, node).data
     const seen = at(state.seen, node)
@@ -125,9 +126,10 @@ function decide(
     kind: 'decision',
     tx: ++state.txs,
     epoch: ++state.epochs,
-    id: isLacking ? ++state.ids : now.id,
+    id: isLacking || areSeveral ? ++state.ids : now.id,
     recorded,
     moved: moved[ways.moved],
+    ended: ways.seen === 'until its takeover' ? others : all,
     hasUser: ways.users === 'are aligned' ? hasUser : null,
   }
 }
@@ -153,7 +155,7 @@ function sessionSteps(scenario: NodesScenario, state: NodesState, take: Take): v
       take(`${kind}: worker ${node} commits what it prepared`, (next) => {
         const session = at(next.sessions, place)
         session.isLost ||= !commitPrepared(scenario, next, { of, node })
-        session.done = [...done, node].toSorted()
+        session.done = [...done, node].toSorted((one, other) => one - other)
         if (session.done.length === workersOf(next).length) endSession(next, place)
       })
     }

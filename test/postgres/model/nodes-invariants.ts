@@ -1,11 +1,11 @@
 // What must hold in the model of data on several nodes.
 
 import type { Model } from './explore.ts'
-import { COORDINATOR, isOther, isTold, recordOf, WORKER } from './nodes-state.ts'
+import { COORDINATOR, isOther, isTold, LANE, recordOf, WORKER } from './nodes-state.ts'
 import type { NodesScenario, NodesState, NodesWays } from './nodes-state.ts'
 import { at } from './state.ts'
 
-export function invariantsOf({ ways }: NodesScenario): Model<NodesState>['invariants'] {
+export function invariantsOf({ ways, budget }: NodesScenario): Model<NodesState>['invariants'] {
   return {
     'what is lost is told': (state) => {
       const untold = state.acknowledged.find(({ node, id, event, group }) => {
@@ -14,6 +14,10 @@ export function invariantsOf({ ways }: NodesScenario): Model<NodesState>['invari
         return !data.rows.some((row) => row.event === event || row.group === group)
       })
       return untold && `${JSON.stringify(untold)} is gone`
+    },
+    'a promotion is no restore': ({ ids, left }) => {
+      const isAlone = left.restores === budget.restores && budget.promotions <= 1
+      return isAlone && ids > 0 ? 'the id is another' : undefined
     },
     'an event is stored once': ({ nodes }) => {
       const events = nodes.flatMap(({ data }) => data.rows.map(({ event }) => event))
@@ -34,6 +38,13 @@ export function invariantsOf({ ways }: NodesScenario): Model<NodesState>['invari
         ({ seen, data }) => !isSame(seen.content, data) && seen.version === data.sensor.version,
       )
       return wrong && `kept ${wrong.seen.content.join()}`
+    },
+    'what is noted as forwarded is in the store': ({ nodes, store }) => {
+      const { rows, forwarded } = at(nodes, WORKER).data
+      const missing = rows.find(
+        ({ stream, seq, group }) => stream === LANE && seq <= forwarded && !store.includes(group),
+      )
+      return missing && `group ${missing.group} is not`
     },
     'no user is half there': (state) => {
       if (!isQuiet(ways, state)) return undefined

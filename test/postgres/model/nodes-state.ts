@@ -8,7 +8,7 @@ export const WORKER = 1
 export const CONTROL = 0
 export const LANE = 1
 
-/** More than a restore can lose. */
+/** More rows and claims than a restore can lose. */
 const MOVED = 100
 
 /** One statement of a client's look: what it reads, and of which node. */
@@ -25,10 +25,16 @@ export interface NodesWays {
   readonly lane: 'its copy' | "the coordinator's copy" | 'compares nothing'
   /** Which connection writes what is no submission. */
   readonly changes: 'straight' | 'through the coordinator'
+  /** Which connection a forwarder claims a stream through. */
+  readonly claims: 'straight' | 'through the coordinator'
   readonly group: 'of one shard' | 'of two, node by node'
   readonly decision: 'everywhere' | 'node by node'
   /** Whose streams a decision moves. */
   readonly moved: 'of the node' | 'of all nodes' | 'of none'
+  /** How long a process remembers what it has seen of a node's streams. */
+  readonly seen: 'until its takeover' | 'until any takeover'
+  /** What several nodes are, of which no lane lacks anything, if other servers have them at once. */
+  readonly several: 'restored' | 'promoted'
   /** What a decision does with users that one node has and the other has not. */
   readonly users: 'are aligned' | 'stay'
   /** What a decision does with parts that are prepared. */
@@ -48,6 +54,7 @@ export interface NodesBudget {
   /** Transactions over nodes whose connection is lost. */
   readonly breaks: number
   readonly reads: number
+  readonly forwards: number
   readonly promotions: number
   readonly restores: number
 }
@@ -69,6 +76,8 @@ export interface Decision {
   /** The timelines of all nodes, as read by its transaction. */
   readonly recorded: readonly number[]
   readonly moved: readonly number[]
+  /** Nodes of whose streams nothing that was seen before counts. */
+  readonly ended: readonly number[]
   /** Whether the worker's user is there; `null`: that is left as it is. */
   readonly hasUser: boolean | null
 }
@@ -95,6 +104,9 @@ export interface Data {
   sensor: { life: 'none' | 'live' | 'deleted'; changedAt: number; version: number; seq: number }
   /** Ledger and journal; `null`: no submission. */
   rows: { readonly stream: number; seq: number; group: number; event: number | null }[]
+  /** How far the lane's stream is forwarded, and the number of its forwarder. */
+  forwarded: number
+  lease: number
   prepared: Distributed[]
   /** On the coordinator: transactions over nodes that are to be committed. */
   records: number[]
@@ -138,6 +150,14 @@ export interface NodesState {
     epoch: number
     seen: (ShardSeen & { readonly told: Data['sensor'] })[]
   } | null
+  forwarders: {
+    readonly lease: number
+    readonly throughSeq: number
+    readonly groups: readonly number[]
+    hasWritten: boolean
+  }[]
+  /** Groups whose measurements are in the store. */
+  store: number[]
   groups: number
   txs: number
   epochs: number
@@ -165,6 +185,8 @@ export function initialState({ sends, budget, nodes: count }: NodesScenario): No
       heads: [0, 0],
       sensor: { life: 'none', changedAt: 0, version: 0, seq: 0 },
       rows: [],
+      forwarded: 0,
+      lease: 0,
       prepared: [],
       records: [],
     }
@@ -181,6 +203,8 @@ export function initialState({ sends, budget, nodes: count }: NodesScenario): No
     seen: nodes.map(() => ({ epoch: 0, heads: [0, 0] })),
     client: null,
     reading: null,
+    forwarders: [],
+    store: [],
     groups: 0,
     txs: 0,
     epochs: 0,
@@ -258,10 +282,14 @@ export function applyPart(state: NodesState, node: number, part: Distributed): v
   }
   data.epoch = part.epoch
   data.id = part.id
+  if (data.recorded[node] !== part.recorded[node]) data.lease += MOVED
   data.recorded = [...part.recorded]
   if (part.moved.includes(node)) data.heads = data.heads.map((head) => head + MOVED)
   if (part.hasUser !== null) setUser(data, node, part.hasUser)
-  state.seen[node] = { epoch: data.epoch, heads: [...data.heads] }
+  const { epoch, heads } = data
+  const seen = at(state.seen, node)
+  const isEnded = seen.epoch !== epoch && part.ended.includes(node)
+  state.seen[node] = { epoch, heads: isEnded ? [...heads] : seen.heads }
 }
 
 function setUser(data: Data, node: number, isThere: boolean): void {

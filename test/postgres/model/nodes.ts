@@ -10,6 +10,7 @@
 import type { Model, Step } from './explore.ts'
 import { distributedSteps } from './nodes-distributed.ts'
 import { invariantsOf } from './nodes-invariants.ts'
+import { clientSteps, forwarderSteps } from './nodes-outside.ts'
 import {
   accept,
   acknowledge,
@@ -17,12 +18,11 @@ import {
   durably,
   initialState,
   isOther,
-  isTold,
   isUserDeleted,
   LANE,
   WORKER,
 } from './nodes-state.ts'
-import type { Data, NodesScenario, NodesState, Read, Take } from './nodes-state.ts'
+import type { Data, NodesScenario, NodesState, Take } from './nodes-state.ts'
 import { at, copyOf } from './state.ts'
 
 export function nodes(scenario: NodesScenario): Model<NodesState> {
@@ -40,6 +40,7 @@ export function nodes(scenario: NodesScenario): Model<NodesState> {
       changeSteps(scenario, state, take)
       distributedSteps(scenario, state, take)
       takeoverSteps(state, take)
+      forwarderSteps(scenario, state, take)
       clientSteps(scenario, state, take)
       return steps
     },
@@ -200,39 +201,4 @@ function takeoverSteps(state: NodesState, take: Take): void {
 /** A transaction over nodes is one of the coordinator; what it has prepared needs no connection. */
 function loseSessions(state: NodesState, node: number): void {
   if (node !== WORKER) state.sessions = []
-}
-
-function clientSteps({ ways }: NodesScenario, state: NodesState, take: Take): void {
-  const { reading } = state
-  const read = ways.cursor[reading?.done ?? 0]
-  if (read === undefined || (reading === null && state.left.reads === 0)) return
-  take(`readChanges: ${read.what} of node ${read.node}`, (next) => {
-    if (reading === null) next.left.reads--
-    readFrom(ways.cursor, next, read)
-  })
-}
-
-function readFrom(plan: readonly Read[], state: NodesState, { what, node }: Read): void {
-  const { data } = at(state.nodes, node)
-  const reading = state.reading ?? { done: 0, epoch: -1, seen: [] }
-  reading.done++
-  if (what !== 'data') reading.epoch = data.epoch
-  if (what !== 'epoch') {
-    const { settings, heads, sensor } = data
-    const content = data.rows.map(({ group }) => group)
-    reading.seen.push({ node, settings, heads, version: sensor.version, content, told: sensor })
-  }
-  state.reading = copyOf(reading)
-  if (reading.done < plan.length) return
-  const { epoch, seen } = copyOf(reading)
-  const { client } = state
-  state.reading = null
-  state.client = {
-    epoch,
-    seen: seen.map(({ told, ...now }, place) => {
-      const before = client?.seen[place]
-      if (before === undefined || client?.epoch !== epoch) return now
-      return isTold(before, told) ? now : { ...now, content: before.content }
-    }),
-  }
 }
