@@ -2,14 +2,7 @@
 // the coordinator commits its own with a record of that, the workers commit what they prepared.
 // Whatever is left prepared is committed if the coordinator has a record, and else rolled back.
 
-import {
-  applyPart,
-  COORDINATOR,
-  durably,
-  isOther,
-  recordOf,
-  WORKER,
-} from './nodes-state.ts'
+import { applyPart, COORDINATOR, durably, isOther, recordOf, WORKER } from './nodes-state.ts'
 import type { Decision, Distributed, NodesScenario, NodesState, Take } from './nodes-state.ts'
 import { at } from './state.ts'
 

@@ -33,7 +33,7 @@ export interface NodesWays {
   readonly moved: 'of the node' | 'of all nodes' | 'of none'
   /** How long a process remembers what it has seen of a node's streams. */
   readonly seen: 'until its takeover' | 'until any takeover'
-  /** What several nodes are, of which no lane lacks anything, if other servers have them at once. */
+  /** What several nodes are if other servers have them at once, and no lane lacks anything. */
   readonly several: 'restored' | 'promoted'
   /** What a decision does with users that one node has and the other has not. */
   readonly users: 'are aligned' | 'stay'
@@ -252,9 +252,10 @@ export function isTold(
   return sensor.changedAt > settings || sensor.seq > at(heads, LANE)
 }
 
-/** Whether the worker's user was told to be gone, and nothing was told to be lost since then. */
-export function isUserDeleted({ user, nodes }: NodesState): boolean {
-  return user?.isThere === false && user.id === at(nodes, WORKER).data.id
+/** What was acknowledged of the worker's user, unless something was told to be lost since then. */
+export function toldOfUser({ user, nodes }: NodesState): 'is there' | 'is deleted' | undefined {
+  if (user === null || user.id !== at(nodes, WORKER).data.id) return undefined
+  return user.isThere ? 'is there' : 'is deleted'
 }
 
 export function accept({ sends }: NodesScenario, state: NodesState, event: number): void {

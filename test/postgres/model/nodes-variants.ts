@@ -98,7 +98,7 @@ export const NODES: readonly NodesVariant[] = [
   {
     name: 'a stream is forwarded on a worker that is restored',
     scenario: scenario([WORKER, WORKER, WORKER], { forwards: 2, restores: 1 }),
-    more: { forwards: 3, losses: 1 },
+    more: { forwards: 3 },
     wrong: [[{ claims: 'through the coordinator', moved: 'of none' }, FORWARDED]],
     harmless: [{ moved: 'of none' }, { claims: 'through the coordinator' }],
   },
@@ -117,7 +117,11 @@ export const NODES: readonly NodesVariant[] = [
   },
   {
     name: 'a user is deleted and the coordinator is restored',
-    scenario: scenario([WORKER], { deletions: 1, restores: 1, breaks: 1 }, { backups: [COORDINATOR] }),
+    scenario: scenario(
+      [WORKER],
+      { deletions: 1, restores: 1, breaks: 1 },
+      { backups: [COORDINATOR] },
+    ),
     more: { restores: 2, losses: 1 },
     wrong: [
       [{ users: 'stay' }, HALF],
@@ -138,7 +142,11 @@ export const NODES: readonly NodesVariant[] = [
   },
   {
     name: 'a user is made and a node is restored',
-    scenario: scenario([WORKER], { creations: 1, breaks: 1, restores: 1 }, { backups: [COORDINATOR, WORKER] }),
+    scenario: scenario(
+      [WORKER],
+      { creations: 1, breaks: 1, restores: 1 },
+      { backups: [COORDINATOR, WORKER] },
+    ),
     more: { breaks: 2, deletions: 1 },
     wrong: [
       [{ acknowledged: 'after the coordinator' }, ANSWERS],
@@ -187,10 +195,7 @@ export const NODES: readonly NodesVariant[] = [
       [{ group: 'of two, node by node' }, LOST],
       [{ cursor: [dataOf(COORDINATOR), allOf(WORKER)] }, CURSOR],
     ],
-    harmless: [
-      { cursor: [allOf(COORDINATOR)] },
-      { cursor: [allOf(WORKER), dataOf(COORDINATOR)] },
-    ],
+    harmless: [{ cursor: [allOf(COORDINATOR)] }, { cursor: [allOf(WORKER), dataOf(COORDINATOR)] }],
   },
   {
     name: 'a user is deleted on three nodes, one of which is restored',
@@ -199,7 +204,7 @@ export const NODES: readonly NodesVariant[] = [
       { deletions: 1, restores: 1, breaks: 1 },
       { nodes: 3, backups: [COORDINATOR, WORKER, 2] },
     ),
-    more: {},
+    more: { restores: 2, breaks: 0 },
     wrong: [],
     harmless: [],
   },
@@ -210,7 +215,7 @@ export const NODES: readonly NodesVariant[] = [
       { creations: 1, restores: 1, breaks: 1 },
       { nodes: 3, backups: [COORDINATOR, WORKER, 2] },
     ),
-    more: {},
+    more: { promotions: 1 },
     wrong: [],
     harmless: [],
   },
