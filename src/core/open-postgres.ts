@@ -14,7 +14,6 @@ import { Submissions } from '../ingest/submissions.ts'
 import type { Log } from '../ports/system.ts'
 import { createControlReader } from '../postgres/control/control-reader.ts'
 import { createControlWriter } from '../postgres/control/control-writer.ts'
-import { takeSensorIds } from '../postgres/control/sensor-writes.ts'
 import { Database, unlessAway } from '../postgres/server/database.ts'
 import { PostgresForwardProgress } from '../postgres/journal/forward-progress.ts'
 import { PostgresJournalQueue } from '../postgres/journal/journal-queue.ts'
@@ -91,6 +90,7 @@ export async function openDatabase(
   const damaged = new DamageList()
   const shards = await database.readShards()
   const lanes = lanesOf({ config, database, shards, greetings })
+  closers.push(() => lanes.idGiver?.close())
   const settings = { ...lanes, rules: config, owner, seen }
   const committer = new PostgresSubmissionCommitter(settings, onJournalled)
   closers.push(() => unlessAway(() => leaveStreams(database, owner), undefined))
@@ -141,13 +141,15 @@ interface LanesOf {
 /** How many lanes a process has, and how they reach the servers of their shards. */
 function lanesOf({ config, database, shards, greetings }: LanesOf) {
   const { url, durability } = config.database
+  const isSpread = shards.numbers.length > 1
   return {
     shards,
     durability,
-    lanes: shards.numbers.length === 1 ? LANES.ofOnlyShard : LANES.ofEachShard,
+    lanes: isSpread ? LANES.ofEachShard : LANES.ofOnlyShard,
     findServer: serverFinder(database, url),
     greet: greetingOfShards(shards, url, greetings.lane),
-    takeSensorIds: (count: number) => takeSensorIds(database, count),
+    // Of its own: other connections may wait for what a lane has locked.
+    idGiver: isSpread ? new Database(url, 1, { greet: greetings.further }) : undefined,
   }
 }
 

@@ -6,8 +6,6 @@ import pg from 'pg'
 import type { Receipt } from '../../src/domain/measurement.ts'
 import { ONE_SHARD } from '../../src/domain/shard.ts'
 import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
-import { takeSensorIds as takeIds } from '../../src/postgres/control/sensor-writes.ts'
-import { Database } from '../../src/postgres/server/database.ts'
 import type { Durability } from '../../src/postgres/server/durability.ts'
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
@@ -26,20 +24,10 @@ export function newLane(
   const witness = newWitness({ durability, findIdsInStore })
   const { owner, seen } = witness
   const greet = async (client: pg.ClientBase) => void (await noticeTakeover(client, witness))
-  const takeSensorIds = (count: number) => takeIdsAlone(databaseUrl, count)
   const findServer = () => Promise.resolve(databaseUrl)
   const connecting = { findServer, owner, durability, greet, seen }
-  const settings = { ...connecting, shards: ONE_SHARD, lanes: 1, takeSensorIds, rules: PERMISSIVE }
+  const settings = { ...connecting, shards: ONE_SHARD, lanes: 1, rules: PERMISSIVE }
   return new PostgresSubmissionCommitter(settings, () => undefined)
-}
-
-async function takeIdsAlone(databaseUrl: string, count: number): Promise<readonly number[]> {
-  const database = new Database(databaseUrl, 1)
-  try {
-    return await takeIds(database, count)
-  } finally {
-    await database.close()
-  }
 }
 
 /** Measurements are in the database. */

@@ -14,7 +14,6 @@ import { Database } from '../../src/postgres/server/database.ts'
 import { PostgresForwardProgress } from '../../src/postgres/journal/forward-progress.ts'
 import { PostgresJournalQueue } from '../../src/postgres/journal/journal-queue.ts'
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
-import { takeSensorIds as takeIds } from '../../src/postgres/control/sensor-writes.ts'
 import { greetingOfShards, serverFinder } from '../../src/postgres/server/shard-servers.ts'
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
 import { createAccounts } from '../../src/postgres/verify/accounts.ts'
@@ -61,7 +60,7 @@ export async function openProcess(
   const greet = async (client: ClientBase) => void (await noticeTakeover(client, witness))
   const shards = await database.readShards()
   const findServer = serverFinder(database, databaseUrl)
-  const takeSensorIds = (count: number) => takeIds(database, count)
+  const idGiver = shards.numbers.length === 1 ? undefined : new Database(databaseUrl, 1)
   const greetLane = greetingOfShards(shards, databaseUrl, greet)
   const connecting = {
     owner,
@@ -71,7 +70,7 @@ export async function openProcess(
     findServer,
   } as const
   const committer = new PostgresSubmissionCommitter(
-    { ...connecting, shards, lanes: shards.numbers.length === 1 ? 2 : 1, rules, takeSensorIds },
+    { ...connecting, shards, lanes: shards.numbers.length === 1 ? 2 : 1, rules, idGiver },
     onJournalled,
   )
   const writer = createControlWriter({ database, clock }, rules, onJournalled)
@@ -90,6 +89,7 @@ export async function openProcess(
       await committer.close()
       await queue.close()
       progress.close()
+      await idGiver?.close()
       await database.close()
     },
   }

@@ -58,14 +58,6 @@ const REMOVE_STATES = `
       FROM streams WHERE shard = $1)
   FROM states LEFT JOIN days USING (sensor_id) GROUP BY shard, sensor_id, user_id`
 
-const TAKE_IDS = `
-  SELECT nextval('sensor_ids')::int AS id FROM generate_series(1, $1)`
-
-/** Reserves ids for sensors that a group registers: elsewhere nobody can give them. */
-export async function takeSensorIds(sql: Sql, count: number): Promise<readonly number[]> {
-  return (await sql.rows<{ id: number }>(TAKE_IDS, [count])).map(({ id }) => id)
-}
-
 interface LockedUser {
   readonly sensors: number
   /** The counter of settings after this transaction. */

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { judgeTime } from '../../domain/acceptance.ts'
 import type { AcceptanceRules } from '../../domain/acceptance.ts'
+import type { Sql } from '../server/database.ts'
 import type { SeenStreams } from '../server/seen-streams.ts'
 import type { Group } from './group.ts'
 import { GroupDecider } from './group-decider.ts'
@@ -49,8 +50,11 @@ export class OutcomeUnknown extends Error {
 export interface TransactionSettings extends Pick<SessionSettings, 'durability'> {
   readonly rules: AcceptanceRules
   readonly sensors: SensorCache
-  /** Reserves ids for new sensors. */
-  readonly takeSensorIds: (count: number) => Promise<readonly number[]>
+  /**
+   * Where the lane's server gives no ids of sensors: another one that does. It must not wait for
+   * locks, which the lane may hold.
+   */
+  readonly idGiver?: Pick<Sql, 'rows'> | undefined
   readonly seen: SeenStreams
 }
 
@@ -138,8 +142,13 @@ export class GroupTransaction {
 
   async #registerSensors(sensors: readonly NewSensor[]): Promise<void> {
     if (sensors.length === 0) return
-    const ids = await this.#with.takeSensorIds(sensors.length)
-    sensors.forEach((sensor, at) => (sensor.id = ids[at] ?? 0))
+    const { idGiver } = this.#with
+    const order = [sensors.length]
+    const ids =
+      idGiver === undefined
+        ? (await this.#session.send<{ id: number }>(sql.TAKE_SENSOR_IDS, order)).rows
+        : await idGiver.rows<{ id: number }>(sql.TAKE_SENSOR_IDS, order)
+    sensors.forEach((sensor, at) => (sensor.id = ids[at]?.id ?? 0))
     await writes.registerSensors(this.#session, this.#group.shard, sensors)
   }
 

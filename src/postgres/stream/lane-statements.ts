@@ -102,6 +102,10 @@ export const INSERT_EVENTS = `
   WHERE own.shard = $1
   ON CONFLICT (shard, key, user_id) DO NOTHING`
 
+/** Reserves ids of sensors, `$1` of them; only the server of DATABASE_URL gives them. */
+export const TAKE_SENSOR_IDS = `
+  SELECT nextval('sensor_ids')::int AS id FROM generate_series(1, $1)`
+
 /** Their ids were reserved before. */
 export const REGISTER_SENSORS = `
   INSERT INTO sensors

@@ -79,6 +79,19 @@ export function userDeletionSuite(use: UseServer): void {
     }
   }
 
+  it('keeps nobody from registering sensors while changes of another user wait', async () => {
+    const state = `SELECT FROM user_state WHERE shard = ${data.committer.queueOf(userId)}`
+    await holding(`${state} AND user_id = ${userId}`, async (release) => {
+      const waiting = Array.from({ length: 8 }, (_, at) =>
+        data.controlWriter.createSensor(userId, `waiting ${at}`, undefined),
+      )
+      await waitForLock()
+      expect(await send(otherId)).to.deep.equal(['created'])
+      await release()
+      await Promise.all(waiting)
+    })
+  })
+
   it('takes effect at once, and is finished by whichever process goes on', async () => {
     const hash = randomBytes(32)
     const order = { userId, kind: 'daemon', name: 'x', rights: ALL_RIGHTS } as const
