@@ -12,6 +12,7 @@ const DUE = `
   FROM sensor_deletions d WHERE due_at_ms <= $1 AND`
 const DELETED_AMONG = `
   SELECT id FROM sensors WHERE id = ANY ($1::bigint[]) AND deleted_at_ms IS NOT NULL`
+const DELETED_IN_SHARD = `${DELETED_AMONG} AND shard = $2`
 
 interface DeletionRow extends Omit<SensorDeletion, 'range'> {
   readonly startMs: number
@@ -30,8 +31,15 @@ export function* listDueDeletions(
   })
 }
 
-/** The batch without deleted sensors, which must not be written again. */
-export function* withoutDeleted(batch: JournalBatch): Flow<JournalBatch> {
-  const deleted = yield* rows<{ id: number }>(DELETED_AMONG, [...sensorsOf(batch)])
+/**
+ * The batch without deleted sensors, which must not be written again.
+ *
+ * @param shard of the batch, where there are any
+ */
+export function* withoutDeleted(batch: JournalBatch, shard?: number): Flow<JournalBatch> {
+  const sensors = [...sensorsOf(batch)]
+  const deleted = yield* shard === undefined
+    ? rows<{ id: number }>(DELETED_AMONG, sensors)
+    : rows<{ id: number }>(DELETED_IN_SHARD, sensors, shard)
   return withoutSensors(batch, new Set(deleted.map(({ id }) => id)))
 }

@@ -13,10 +13,12 @@ export const SET_ASIDE_COLUMNS = `
 const LIST = `SELECT ${SET_ASIDE_COLUMNS} FROM set_aside WHERE id > $1 ORDER BY id LIMIT $2`
 const COUNT = 'SELECT count(*) AS count FROM set_aside'
 // Usually nothing is set aside at all.
-const AMONG = `
+const among = (where: string) => `
   SELECT DISTINCT sensor_id AS id FROM set_aside
-  WHERE EXISTS (SELECT 1 FROM set_aside) AND sensor_id = ANY ($1::bigint[])
-    AND measured_at_ms >= $2 AND measured_at_ms < $3`
+  WHERE EXISTS (SELECT 1 FROM set_aside WHERE ${where}) AND ${where}
+    AND sensor_id = ANY ($1::bigint[]) AND measured_at_ms >= $2 AND measured_at_ms < $3`
+const AMONG = among('true')
+const AMONG_SHARD = among('shard = $4')
 
 /** In the order in which they were set aside, starting after `afterId`. */
 export function* listSetAside(
@@ -30,12 +32,17 @@ export function* countSetAside(): Flow<number> {
   return yield* counted(COUNT)
 }
 
-/** The sensors with set-aside measurements in the range. */
+/** The sensors with set-aside measurements in the range. @param shard of all, where it is known */
 export function* sensorsSetAside(
   ids: readonly number[],
   { startMs, stopMs }: TimeRange,
+  shard?: number,
 ): Flow<readonly number[]> {
-  return (yield* rows<{ id: number }>(AMONG, ids, startMs, stopMs)).map(({ id }) => id)
+  const values = [ids, startMs, stopMs]
+  const found = yield* shard === undefined
+    ? rows<{ id: number }>(AMONG, ...values)
+    : rows<{ id: number }>(AMONG_SHARD, ...values, shard)
+  return found.map(({ id }) => id)
 }
 
 export function* hasSetAside(sensorId: number, range: TimeRange): Flow<boolean> {

@@ -9,7 +9,7 @@ import type { MeasurementReader, MeasurementWriter } from '../ports/measurement-
 import type { Clock, Log } from '../ports/system.ts'
 import { createDeletionJobs } from '../postgres/control/deletion-jobs.ts'
 import { UserDeletions } from '../postgres/control/user-deletions.ts'
-import type { Database } from '../postgres/server/database.ts'
+import type { ShardServer, ShardServers } from '../postgres/server/shard-servers.ts'
 import { PostgresMeasurementReader } from '../postgres/measurements/measurement-reader.ts'
 import { PostgresMeasurementWriter } from '../postgres/measurements/measurement-writer.ts'
 import { PostgresLeases } from '../postgres/shared/leases.ts'
@@ -18,14 +18,14 @@ import { openInfluxWriter } from '../influx/open-writer.ts'
 import { openInfluxReader } from './measurement-store.ts'
 
 interface System {
-  readonly database: Database
+  readonly servers: ShardServers
   readonly clock: Clock
   readonly log: Log
 }
 
 export interface DatabaseStore {
   readonly reader: MeasurementReader
-  readonly writer: MeasurementWriter
+  readonly openWriter: (server: ShardServer) => MeasurementWriter
   /** Whether it is another server, which may lose what it has just taken. */
   readonly isStoreApart: boolean
   readonly batchMeasurementsMax: number
@@ -34,8 +34,8 @@ export interface DatabaseStore {
 export function databaseStore(influx: InfluxConfig | undefined, of: System): DatabaseStore {
   if (influx === undefined) {
     return {
-      reader: new PostgresMeasurementReader(of.database),
-      writer: new PostgresMeasurementWriter(of.database),
+      reader: new PostgresMeasurementReader(of.servers),
+      openWriter: ({ database }) => new PostgresMeasurementWriter(database),
       isStoreApart: false,
       // Enough for summaries to pay off: 181,000 rows a second, measured with batches of 5,000.
       batchMeasurementsMax: 8_000,
@@ -43,26 +43,34 @@ export function databaseStore(influx: InfluxConfig | undefined, of: System): Dat
   }
   return {
     reader: openInfluxReader(influx),
-    writer: openInfluxWriter(influx, of),
+    openWriter: () => openInfluxWriter(influx, of),
     isStoreApart: true,
     // Three requests, which are prepared between two submissions.
     batchMeasurementsMax: 15_000,
   }
 }
 
-/** Forwards measurements, and deletes the data of deleted users. */
+interface ServerQueue {
+  readonly server: ShardServer
+  readonly queue: JournalQueue
+}
+
+/**
+ * Forwards the measurements of a server's shards, and deletes the data of deleted users: each
+ * server's apart, so that none waits for another one.
+ */
 export function databaseForwarding(
-  of: System & { readonly queue: JournalQueue },
+  of: System & ServerQueue,
   store: DatabaseStore,
   state: StoreState,
 ): Forwarding {
-  const { database } = of
+  const { servers, server } = of
   const collaborators = {
     ...of,
-    jobs: createDeletionJobs(database),
-    leases: new PostgresLeases(database),
-    writer: store.writer,
-    noteState: (isWorking: boolean) => state.note(isWorking),
+    jobs: createDeletionJobs(server),
+    leases: new PostgresLeases(servers.main, server.shards),
+    writer: store.openWriter(server),
+    noteState: (isWorking: boolean) => state.note(isWorking, server),
     pause,
   }
   return new Forwarding(collaborators, store, [new UserDeletions(of)])

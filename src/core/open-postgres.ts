@@ -8,7 +8,6 @@ import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
 import { DamageList } from '../ingest/damage-list.ts'
 import { ENTRY_BYTES } from '../domain/measurement-columns.ts'
-import type { Shards } from '../domain/shard.ts'
 import { StoreState } from '../ingest/forwarding.ts'
 import { Submissions } from '../ingest/submissions.ts'
 import type { Log } from '../ports/system.ts'
@@ -26,7 +25,8 @@ import { countingFault } from '../postgres/stream/counting-check.ts'
 import { LEAVE_STREAMS } from '../postgres/stream/lane-statements.ts'
 import { PostgresSubmissionCommitter } from '../postgres/stream/submission-committer.ts'
 import { untilDecided } from '../postgres/server/notice-takeover.ts'
-import { greetingOfShards, serverFinder } from '../postgres/server/shard-servers.ts'
+import { greetingOfShards, serverFinder, ShardServers } from '../postgres/server/shard-servers.ts'
+import type { ShardServer } from '../postgres/server/shard-servers.ts'
 import { SeenStreams } from '../postgres/server/seen-streams.ts'
 import { PostgresServerWatch } from '../postgres/server/server-watch.ts'
 import { PostgresStateFigures } from '../postgres/verify/state-figures.ts'
@@ -74,41 +74,40 @@ export async function openDatabase(
   const greetings = greetingsOf({ owner, durability, seen, readIdsInStore: readIds, log })
   const { database, server } = await connect(config, log, greetings)
   closers.push(() => database.close())
-  const of = { database, clock, log }
+  const greet = greetings.further
+  const servers = await ShardServers.find(database, config.database.url, { greet })
+  closers.push(() => servers.close())
+  const of = { servers, clock, log }
   const metrics = new PrometheusMetrics()
-  const onAwaited = () => forwarding.hurry()
+  const onAwaited = () => forwardings.forEach((forwarding) => forwarding.hurry())
   const progress = new PostgresForwardProgress({ ...of, metrics, onAwaited })
   closers.push(() => progress.close())
   const store = databaseStore(config.influx, of)
   closers.push(() => store.reader.close())
-  const retention = retentionOf(config, ENTRY_BYTES)
-  const queue = new PostgresJournalQueue({ ...of, progress }, { owner, retention })
-  closers.push(() => unlessAway(() => queue.close(), undefined))
-  const onJournalled = () => queue.notify()
+  const queues = queuesOf({ ...of, progress }, config, owner)
+  closers.push(() => ofAll(queues, ({ queue }) => unlessAway(() => queue.close(), undefined)))
+  const onJournalled = () => queues.forEach(({ queue }) => queue.notify())
   const writer = createControlWriter(of, config, onJournalled)
   const storeName = await adoptStore(writer, config, log)
   const damaged = new DamageList()
-  const shards = await database.readShards()
-  const lanes = lanesOf({ config, database, shards, greetings })
-  closers.push(() => lanes.idGiver?.close())
-  const settings = { ...lanes, rules: config, owner, seen }
+  const settings = { ...lanesOf(servers, config, greetings), rules: config, owner, seen }
   const committer = new PostgresSubmissionCommitter(settings, onJournalled)
-  closers.push(() => unlessAway(() => leaveStreams(database, owner), undefined))
+  closers.push(() => ofAll(servers.all, (one) => leaveStreams(one, owner)))
   closers.push(() => committer.close())
   const control = createControlReader(database)
   const state = new StoreState()
-  const forwarding = databaseForwarding({ ...of, queue }, store, state)
-  if (isForwarding) forwarding.start()
-  closers.push(() => forwarding.close())
+  const forwardings = queues.map((one) => databaseForwarding({ ...of, ...one }, store, state))
+  closers.push(() => ofAll(forwardings, (forwarding) => forwarding.close()))
   const identity = await control.readDataIdentity()
-  const notice = shards.numbers.length === 1 ? {} : { notice: greetings.further }
+  const notice = servers.shards.numbers.length === 1 ? {} : { notice: greet }
   const watched = { process, durability, identity, server, ...notice }
-  const watch = new PostgresServerWatch({ ...of, seen }, watched)
+  const watch = new PostgresServerWatch({ ...of, database, seen }, watched)
   closers.push(() => watch.stop())
-  const figures = new PostgresStateFigures(of, config)
+  const figures = new PostgresStateFigures({ ...of, database }, config)
   closers.push(() => figures.stop())
   // Commands end soon, so they check nothing.
   if (isForwarding) {
+    for (const forwarding of forwardings) forwarding.start()
     await Promise.all([progress.look(), watch.start()])
     figures.start()
   }
@@ -120,7 +119,7 @@ export async function openDatabase(
     { journalBytesMax, isStoreApart: true },
   )
   closers.push(() => submissions.close())
-  const rateCounters = new PostgresRateCounters(of)
+  const rateCounters = new PostgresRateCounters({ ...of, database })
   closers.push(() => rateCounters.close())
   const codes = new PostgresSignInCodes(database)
   const shared = { rateCounters, codes, dataIdentity: watch, database: watch }
@@ -131,31 +130,50 @@ export async function openDatabase(
   return { ...intake, control, ...writers, reader, isStoreWorking, metrics, storeName, shared }
 }
 
-interface LanesOf {
-  readonly config: DatabaseConfig
-  readonly database: Database
-  readonly shards: Shards
-  readonly greetings: Greetings
-}
-
 /** How many lanes a process has, and how they reach the servers of their shards. */
-function lanesOf({ config, database, shards, greetings }: LanesOf) {
+function lanesOf(
+  { main, shards, idGiver }: ShardServers,
+  config: DatabaseConfig,
+  greetings: Greetings,
+) {
   const { url, durability } = config.database
   const isSpread = shards.numbers.length > 1
   return {
     shards,
     durability,
     lanes: isSpread ? LANES.ofEachShard : LANES.ofOnlyShard,
-    findServer: serverFinder(database, url),
+    findServer: serverFinder(main, url),
     greet: greetingOfShards(shards, url, greetings.lane),
-    // Of its own: other connections may wait for what a lane has locked.
-    idGiver: isSpread ? new Database(url, 1, { greet: greetings.further }) : undefined,
+    idGiver,
   }
 }
 
+type QueueCollaborators = Omit<ConstructorParameters<typeof PostgresJournalQueue>[0], 'server'>
+
+/** A queue for each server. */
+function queuesOf(of: QueueCollaborators, config: DatabaseConfig, owner: string) {
+  const { all } = of.servers
+  const kept = retentionOf(config, ENTRY_BYTES)
+  const retention = kept && {
+    ...kept,
+    measurementsMax: Math.ceil(kept.measurementsMax / all.length),
+  }
+  return all.map((server) => {
+    return { server, queue: new PostgresJournalQueue({ ...of, server }, { owner, retention }) }
+  })
+}
+
 /** Lets other processes take over its streams without waiting for the leases to expire. */
-async function leaveStreams(database: Database, owner: string): Promise<void> {
-  await database.change(LEAVE_STREAMS, [owner])
+function leaveStreams({ database, shards }: ShardServer, owner: string): Promise<unknown> {
+  return unlessAway(() => database.change(LEAVE_STREAMS, [shards, owner]), undefined)
+}
+
+/** At the same time: one of them may be away. */
+async function ofAll<One>(
+  all: readonly One[],
+  work: (one: One) => Promise<unknown>,
+): Promise<void> {
+  await Promise.all(all.map(work))
 }
 
 /** @throws UnfitSettings */

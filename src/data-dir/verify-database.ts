@@ -12,6 +12,7 @@ import { createStoreRecords } from '../postgres/control/control-reader.ts'
 import { Database } from '../postgres/server/database.ts'
 import { PostgresMeasurementReader } from '../postgres/measurements/measurement-reader.ts'
 import { refuseUnfinishedMove } from '../postgres/server/recorded-server.ts'
+import { ShardServers } from '../postgres/server/shard-servers.ts'
 import { createAccounts } from '../postgres/verify/accounts.ts'
 import { checkControl } from '../postgres/verify/control-check.ts'
 import { checkStreams } from '../postgres/verify/journal-check.ts'
@@ -43,28 +44,32 @@ export async function verifyDatabase(
   }
   await refuseUnfinishedMove(databaseUrl)
   const database = new Database(databaseUrl, CONNECTIONS, { statementMsMax: STATEMENT_MS_MAX })
+  let servers: ShardServers | undefined
   try {
     await refuseOtherStore(config, createStoreRecords(database))
-    return await verify(database, config.influx, progress)
+    servers = await ShardServers.find(database, databaseUrl)
+    return await verify(servers, config.influx, progress)
   } finally {
+    await servers?.close()
     await database.close()
   }
 }
 
 async function verify(
-  database: Database,
+  servers: ShardServers,
   influx: InfluxConfig | undefined,
   progress: WorkProgress,
 ): Promise<Verdict> {
   const all = new Findings()
   const { report } = all
+  const { main: database } = servers
   const control = createAccounts(database)
   progress.begin('checking the ledger', 1, 'ledger')
   await checkStreams(database, report)
   await checkControl(database, report)
   const events = await checkLedger(database, await control.mayHaveDropped(), report)
   await checkTieBreaks(database, report)
-  const counts = await checkStore(database, influx, { control, report, progress })
+  const counts = await checkStore(servers, influx, { control, report, progress })
   const { findings, findingsTotal } = all
   return { findings, findingsTotal, events, ...counts }
 }
@@ -76,13 +81,13 @@ interface Checking {
 }
 
 async function checkStore(
-  database: Database,
+  servers: ShardServers,
   influx: InfluxConfig | undefined,
   { progress, ...of }: Checking,
 ): Promise<SensorsChecked> {
   if (influx === undefined) {
-    const store = new PostgresStoreAudit(database)
-    const reader = new PostgresMeasurementReader(database)
+    const store = new PostgresStoreAudit(servers)
+    const reader = new PostgresMeasurementReader(servers)
     return verifyStore({ ...of, store, audit: store, reader }, progress)
   }
   const store = openInfluxCounts(influx)

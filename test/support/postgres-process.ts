@@ -14,7 +14,12 @@ import { Database } from '../../src/postgres/server/database.ts'
 import { PostgresForwardProgress } from '../../src/postgres/journal/forward-progress.ts'
 import { PostgresJournalQueue } from '../../src/postgres/journal/journal-queue.ts'
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
-import { greetingOfShards, serverFinder } from '../../src/postgres/server/shard-servers.ts'
+import {
+  greetingOfShards,
+  serverFinder,
+  ShardServers,
+} from '../../src/postgres/server/shard-servers.ts'
+import type { ShardServer } from '../../src/postgres/server/shard-servers.ts'
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
 import { createAccounts } from '../../src/postgres/verify/accounts.ts'
 import { systemClock as clock } from '../../src/system/clock.ts'
@@ -38,6 +43,29 @@ export function submissionsOver({ committer, figures: progress }: OpenData): Sub
 }
 
 /**
+ * @param connectionsMax to the server of the URL
+ * @param findServer the URL of the server that has a shard; default: as Citus says
+ */
+export function openServers(
+  url: string,
+  connectionsMax = 1,
+  findServer?: (shard: number) => Promise<string>,
+): Promise<ShardServers> {
+  const finding = findServer === undefined ? {} : { findServer }
+  return ShardServers.find(new Database(url, connectionsMax), url, finding)
+}
+
+export async function closeServers(servers: ShardServers): Promise<void> {
+  await servers.close()
+  await servers.main.close()
+}
+
+/** All shards through the server of DATABASE_URL, as if that had them. */
+export function allIn({ main, shards }: ShardServers): ShardServer {
+  return { shards: shards.numbers, database: main }
+}
+
+/**
  * Opens the data as another process.
  *
  * @param keptMs for how long forwarded rows are kept for a replay
@@ -48,19 +76,20 @@ export async function openProcess(
   keptMs?: number,
 ): Promise<OpenData> {
   const owner = `process ${process.pid}.${++processes}`
-  const database = new Database(databaseUrl, 4)
+  const servers = await openServers(databaseUrl, 4)
+  const { main: database } = servers
+  const server = allIn(servers)
   const [log, metrics] = [new RecordingLog(), new PrometheusMetrics()]
   const onAwaited = () => undefined
-  const progress = new PostgresForwardProgress({ database, clock, log, metrics, onAwaited })
-  const collaborators = { database, progress, clock, log }
+  const progress = new PostgresForwardProgress({ servers, clock, log, metrics, onAwaited })
+  const collaborators = { servers, server, progress, clock, log }
   const retention = keptMs === undefined ? undefined : { keptMs, measurementsMax: KEPT_MAX }
   const queue = new PostgresJournalQueue(collaborators, { owner, retention })
   const onJournalled = () => queue.notify()
   const witness = newWitness({ owner })
   const greet = async (client: ClientBase) => void (await noticeTakeover(client, witness))
-  const shards = await database.readShards()
+  const { shards, idGiver } = servers
   const findServer = serverFinder(database, databaseUrl)
-  const idGiver = shards.numbers.length === 1 ? undefined : new Database(databaseUrl, 1)
   const greetLane = greetingOfShards(shards, databaseUrl, greet)
   const connecting = {
     owner,
@@ -73,11 +102,11 @@ export async function openProcess(
     { ...connecting, shards, lanes: shards.numbers.length === 1 ? 2 : 1, rules, idGiver },
     onJournalled,
   )
-  const writer = createControlWriter({ database, clock }, rules, onJournalled)
+  const writer = createControlWriter({ servers, clock }, rules, onJournalled)
   return {
     committer,
     queue,
-    jobs: createDeletionJobs(database),
+    jobs: createDeletionJobs(server),
     barrier: progress,
     figures: progress,
     control: createControlReader(database),
@@ -89,8 +118,7 @@ export async function openProcess(
       await committer.close()
       await queue.close()
       progress.close()
-      await idGiver?.close()
-      await database.close()
+      await closeServers(servers)
     },
   }
 }

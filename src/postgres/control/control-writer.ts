@@ -9,7 +9,8 @@ import type { EngineRows } from '../../control/writes.ts'
 import { shardOf } from '../../domain/shard.ts'
 import type { Clock } from '../../ports/system.ts'
 import { runFlow } from '../server/database.ts'
-import type { Database, Sql } from '../server/database.ts'
+import type { Sql } from '../server/database.ts'
+import type { ShardServers } from '../server/shard-servers.ts'
 import { changeSensor, createSensor, deleteSensor } from './sensor-writes.ts'
 import { dropSetAside, retrySetAside } from './set-aside.ts'
 import { addUserState, deleteAccount, deleteUser } from './user-state.ts'
@@ -42,17 +43,26 @@ const ROWS: EngineRows = {
     change(INSERT_DELETION, shardOf(userId), sensorId, userId, startMs, stopMs, nowMs),
 }
 
-/** @param onJournalled called with the number of measurements of new journal rows */
+/**
+ * What a user has of sensors, and what is set aside, is changed on the server of its shard; users
+ * and tokens are of all servers.
+ *
+ * @param onJournalled called with the number of measurements of new journal rows
+ */
 export function createControlWriter(
-  { database, clock }: { readonly database: Database; readonly clock: Clock },
+  { servers, clock }: { readonly servers: ShardServers; readonly clock: Clock },
   { sensorsPerUserMax }: { readonly sensorsPerUserMax: number },
   onJournalled: (measurements: number) => void,
 ): Writers {
-  const inTransaction = <Result>(work: (sql: Sql, nowMs: number) => Promise<Result>) =>
+  const { main } = servers
+  type Work<Result> = (sql: Sql, nowMs: number) => Promise<Result>
+  const inTransaction = <Result>(work: Work<Result>, database = main) =>
     database.transaction((sql) => work(sql, clock.nowMs()))
+  const ofUser = <Result>(userId: number, work: Work<Result>) =>
+    inTransaction(work, servers.databaseOf(userId))
   const writes = callsOf(controlWrites(clock, ROWS), (begin) =>
     // After a deadlock or a lost race the flow begins again.
-    database.transaction((sql) => runFlow(sql, begin())),
+    main.transaction((sql) => runFlow(sql, begin())),
   )
   const calls = {
     ...writes,
@@ -60,15 +70,16 @@ export function createControlWriter(
     deleteAccount: (userId) => inTransaction((sql, nowMs) => deleteAccount(sql, { userId, nowMs })),
     recordTokenUses: (uses) => inTransaction((sql) => recordTokenUses(sql, uses)),
     createSensor: (userId, serialNumber, alias) =>
-      inTransaction((sql, nowMs) =>
-        createSensor(sql, { userId, serialNumber, alias }, { nowMs, sensorsPerUserMax }),
-      ),
+      ofUser(userId, (sql, nowMs) => {
+        const terms = { nowMs, sensorsPerUserMax, idGiver: servers.idGiver ?? sql }
+        return createSensor(sql, { userId, serialNumber, alias }, terms)
+      }),
     changeSensor: (userId, sensorId, order) =>
-      inTransaction((sql, nowMs) => changeSensor(sql, { userId, sensorId }, { ...order, nowMs })),
+      ofUser(userId, (sql, nowMs) => changeSensor(sql, { userId, sensorId }, { ...order, nowMs })),
     deleteSensor: (userId, sensorId) =>
-      inTransaction((sql, nowMs) => deleteSensor(sql, { userId, sensorId, nowMs })),
-    retrySetAside: (ids) => retrySetAside(database, ids, clock.nowMs()),
-    dropSetAside: (ids) => dropSetAside(database, ids),
+      ofUser(userId, (sql, nowMs) => deleteSensor(sql, { userId, sensorId, nowMs })),
+    retrySetAside: (ids) => retrySetAside(servers, ids, clock.nowMs()),
+    dropSetAside: (ids) => dropSetAside(servers, ids),
   } satisfies WriterCalls
   return createWriters(calls, onJournalled)
 }

@@ -5,10 +5,10 @@ import { listDueDeletions } from '../../control/sensor-deletions.ts'
 import type { SensorDeletionJobs } from '../../ports/store-upkeep.ts'
 import { shardOf } from '../../domain/shard.ts'
 import { runFlow, unlessAway } from '../server/database.ts'
-import type { Database } from '../server/database.ts'
+import type { ShardServer } from '../server/shard-servers.ts'
 
 const IS_FORWARDED = `
-  NOT EXISTS (
+  d.shard = ANY ($2::smallint[]) AND NOT EXISTS (
     SELECT 1 FROM stream_forwarded f
     WHERE f.shard = d.shard AND f.seq <
       (regexp_match(',' || d.heads, ',' || f.stream_id || ':(\\d+)'))[1]::bigint)
@@ -20,9 +20,11 @@ const NOTE_PASS = `
 const END = 'DELETE FROM sensor_deletions WHERE shard = $1 AND sensor_id = $2 AND passes = $3'
 const FORGET_TIE_BREAKS = 'DELETE FROM tie_breaks WHERE shard = $1 AND sensor_id = $2'
 
-export function createDeletionJobs(database: Database): SensorDeletionJobs {
+/** Of the sensors of one server. */
+export function createDeletionJobs({ database, shards }: ShardServer): SensorDeletionJobs {
   return {
-    due: (nowMs) => unlessAway(() => runFlow(database, listDueDeletions(IS_FORWARDED, nowMs)), []),
+    due: (nowMs) =>
+      unlessAway(() => runFlow(database, listDueDeletions(IS_FORWARDED, nowMs, shards)), []),
     notePass: async ({ userId, sensorId, passes }, dueAtMs) => {
       const sensor = [shardOf(userId), sensorId]
       const job = [...sensor, passes]

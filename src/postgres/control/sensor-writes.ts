@@ -8,6 +8,7 @@ import { shardOf } from '../../domain/shard.ts'
 import type { UserShard } from '../../domain/shard.ts'
 import { runFlow } from '../server/database.ts'
 import type { Sql } from '../server/database.ts'
+import { TAKE_SENSOR_IDS } from '../stream/lane-statements.ts'
 import { journalInfo, lockControlStream } from './control-stream.ts'
 import { SENSOR_READS } from './sensor-rows.ts'
 
@@ -23,7 +24,7 @@ const IS_TAKEN = `
 const INSERT = `
   INSERT INTO sensors (shard, id, user_id, serial_number, serial_number_key, alias, created_at_ms,
     info_at_ms, changed_at_settings)
-  VALUES ($1, nextval('sensor_ids'), $2, $3, $4, $5, $6, $6, $7) RETURNING id`
+  VALUES ($1, $8, $2, $3, $4, $5, $6, $6, $7)`
 const INSERT_STATE = 'INSERT INTO sensor_state (shard, sensor_id, user_id) VALUES ($1, $2, $3)'
 const CHANGE = `
   UPDATE sensors SET alias = coalesce($4, alias),
@@ -70,10 +71,17 @@ export interface NewSensor {
   readonly alias: string | undefined
 }
 
+interface Terms {
+  readonly nowMs: number
+  readonly sensorsPerUserMax: number
+  /** Gives ids of sensors. */
+  readonly idGiver: Pick<Sql, 'rows'>
+}
+
 export async function createSensor(
   sql: Sql,
   { userId, serialNumber, alias }: NewSensor,
-  { nowMs, sensorsPerUserMax }: { readonly nowMs: number; readonly sensorsPerUserMax: number },
+  { nowMs, sensorsPerUserMax, idGiver }: Terms,
 ): Promise<Sensor | 'taken' | 'quota'> {
   const shard = shardOf(userId)
   const place = await lockControlStream(sql, shard)
@@ -81,9 +89,10 @@ export async function createSensor(
   const key = serialNumberKey(serialNumber)
   if ((await sql.rows(IS_TAKEN, [shard, userId, key])).length > 0) return 'taken'
   if (user === undefined || user.sensors >= sensorsPerUserMax) return 'quota'
-  const row = [shard, userId, serialNumber, key, alias ?? serialNumber, nowMs, user.settings]
-  const [inserted] = await sql.rows<{ id: number }>(INSERT, row)
-  const sensorId = inserted?.id ?? 0
+  const [taken] = await idGiver.rows<{ id: number }>(TAKE_SENSOR_IDS, [1])
+  const sensorId = taken?.id ?? 0
+  const names = [serialNumber, key, alias ?? serialNumber]
+  await sql.change(INSERT, [shard, userId, ...names, nowMs, user.settings, sensorId])
   await sql.change(INSERT_STATE, [shard, sensorId, userId])
   await sql.change(CHANGE_USER, [shard, userId, 1])
   await journalInfo(sql, place, sensorId)

@@ -4,15 +4,17 @@ import { SET_ASIDE_COLUMNS } from '../../control/set-aside.ts'
 import { encodeEntries } from '../../domain/measurement-columns.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
-import type { Database, Sql } from '../server/database.ts'
+import type { Sql } from '../server/database.ts'
+import type { ShardServer, ShardServers } from '../server/shard-servers.ts'
 import { revisionStatements, TO_BEFORE } from '../stream/history-revisions.ts'
 import { LOCK_SENSORS } from '../stream/lane-statements.ts'
 import { journalEntries, lockControlStream } from './control-stream.ts'
 
-const LAST_ID = 'SELECT max(id) AS id FROM set_aside'
+const LAST_ID = 'SELECT max(id) AS id FROM set_aside WHERE shard = ANY ($1::smallint[])'
 const FIND = `
   SELECT shard, id, sensor_id AS "sensorId" FROM set_aside
-  WHERE id > $1 AND id <= $2 AND ($3::bigint[] IS NULL OR id = ANY ($3)) ORDER BY id LIMIT $4`
+  WHERE shard = ANY ($1::smallint[]) AND id > $2 AND id <= $3
+    AND ($4::bigint[] IS NULL OR id = ANY ($4)) ORDER BY id LIMIT $5`
 const TAKE = `
   DELETE FROM set_aside WHERE shard = $1 AND id = ANY ($2) RETURNING ${SET_ASIDE_COLUMNS}`
 const TOUCH_SENSORS = `
@@ -43,11 +45,11 @@ interface Part {
 
 /** Puts measurements back into the journal. @param ids `undefined`: all there are now */
 export function retrySetAside(
-  database: Database,
+  servers: ShardServers,
   ids: readonly number[] | undefined,
   nowMs: number,
 ): Promise<number> {
-  return inParts(database, ids, async (sql, part) => {
+  return inParts(servers, ids, async (sql, part) => {
     const { shard } = part
     const place = await lockControlStream(sql, shard)
     const taken = await take(sql, part)
@@ -68,10 +70,10 @@ export function retrySetAside(
 
 /** Discards measurements permanently. @param ids `undefined`: all there are now */
 export function dropSetAside(
-  database: Database,
+  servers: ShardServers,
   ids: readonly number[] | undefined,
 ): Promise<number> {
-  return inParts(database, ids, async (sql, part) => {
+  return inParts(servers, ids, async (sql, part) => {
     const taken = await take(sql, part)
     for (const [key, gone] of Map.groupBy(taken, dayOf)) {
       await sql.change(UNCOUNT, [part.shard, ...key.split(' ').map(Number), gone.length])
@@ -96,16 +98,28 @@ async function take(sql: Sql, { shard, found }: Part): Promise<SetAsideMeasureme
   return taken.filter(({ sensorId }) => live.has(sensorId))
 }
 
-/** Excludes what is added meanwhile: retried measurements may be set aside again. */
+type Settle = (sql: Sql, part: Part) => Promise<number>
+
 async function inParts(
-  database: Database,
+  { all }: ShardServers,
   ids: readonly number[] | undefined,
-  settle: (sql: Sql, part: Part) => Promise<number>,
+  settle: Settle,
 ): Promise<number> {
-  const [last] = await database.rows<{ id: number | null }>(LAST_ID)
+  let settled = 0
+  for (const server of all) settled += await inPartsOf(server, ids, settle)
+  return settled
+}
+
+/** Excludes what is added meanwhile: retried measurements may be set aside again. */
+async function inPartsOf(
+  { database, shards }: ShardServer,
+  ids: readonly number[] | undefined,
+  settle: Settle,
+): Promise<number> {
+  const [last] = await database.rows<{ id: number | null }>(LAST_ID, [shards])
   let settled = 0
   for (let afterId = 0; ;) {
-    const range = [afterId, last?.id ?? 0, ids ?? null]
+    const range = [shards, afterId, last?.id ?? 0, ids ?? null]
     const found = await database.rows<Found>(FIND, [...range, SETTLED_AT_ONCE])
     if (found.length === 0) return settled
     for (const [shard, own] of Map.groupBy(found, (one) => one.shard)) {

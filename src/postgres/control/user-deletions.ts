@@ -7,10 +7,12 @@ import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock, Log } from '../../ports/system.ts'
 import { unlessAway } from '../server/database.ts'
 import type { Database } from '../server/database.ts'
+import type { ShardServer } from '../server/shard-servers.ts'
 import { removeStates } from './sensor-writes.ts'
 
 interface Collaborators {
-  readonly database: Database
+  /** On which the users' sensors are. */
+  readonly server: ShardServer
   readonly clock: Clock
   readonly log: Log
 }
@@ -20,7 +22,8 @@ const LOOK_EVERY_MS = SECOND_MS
 const SENSORS_AT_ONCE = 200
 
 const FIND = `
-  SELECT shard, user_id AS "userId" FROM user_deletions ORDER BY shard, user_id LIMIT 100`
+  SELECT shard, user_id AS "userId" FROM user_deletions
+  WHERE shard = ANY ($1::smallint[]) ORDER BY shard, user_id LIMIT 100`
 const TAKE = `
   SELECT 1 FROM user_deletions WHERE shard = $1 AND user_id = $2 FOR UPDATE SKIP LOCKED`
 // Including sensors deleted before, because they have serial numbers too.
@@ -39,8 +42,11 @@ interface DeletedUser {
 }
 
 /** @returns whether it found work that no other process was doing */
-export async function continueUserDeletion(database: Database, nowMs: number): Promise<boolean> {
-  for (const user of await database.rows<DeletedUser>(FIND)) {
+export async function continueUserDeletion(
+  { database, shards }: ShardServer,
+  nowMs: number,
+): Promise<boolean> {
+  for (const user of await database.rows<DeletedUser>(FIND, [shards])) {
     if (await deleteSome(database, user, nowMs)) return true
   }
   return false
@@ -83,8 +89,8 @@ export class UserDeletions {
   }
 
   async #finish(): Promise<void> {
-    const { database, clock, log } = this.#with
-    const step = () => continueUserDeletion(database, clock.nowMs())
+    const { server, clock, log } = this.#with
+    const step = () => continueUserDeletion(server, clock.nowMs())
     try {
       while (!this.#isStopped && (await unlessAway(step, false)));
     } catch (error) {

@@ -4,7 +4,7 @@
 import { SECOND_MS } from '../../domain/time.ts'
 import { shardOfStream } from '../../domain/shard.ts'
 import type { Clock } from '../../ports/system.ts'
-import type { Database } from '../server/database.ts'
+import type { ShardServer } from '../server/shard-servers.ts'
 import * as sql from './journal-statements.ts'
 
 /** A leased stream. */
@@ -29,14 +29,14 @@ interface TakenRow {
 const RENEW_EVERY_MS = SECOND_MS
 
 export class ForwardLeases {
-  readonly #database: Database
+  readonly #server: ShardServer
   readonly #clock: Clock
   readonly #owner: string
   readonly #held = new Map<number, LeasedStream>()
   #takenAtMs = -Infinity
 
-  constructor(database: Database, clock: Clock, owner: string) {
-    this.#database = database
+  constructor(server: ShardServer, clock: Clock, owner: string) {
+    this.#server = server
     this.#clock = clock
     this.#owner = owner
   }
@@ -55,14 +55,15 @@ export class ForwardLeases {
     const nowMs = this.#clock.monotonicMs()
     if (!isCertain && nowMs < this.#takenAtMs + RENEW_EVERY_MS) return
     this.#takenAtMs = nowMs
-    for (const { stream } of await this.#database.rows<{ stream: number }>(sql.FIND_FREE)) {
+    const { database, shards } = this.#server
+    for (const { stream } of await database.rows<{ stream: number }>(sql.FIND_FREE, [shards])) {
       await this.#takeOne(stream)
     }
   }
 
   async #takeOne(free: number): Promise<void> {
     const values = [shardOfStream(free), free, this.#owner]
-    for (const row of await this.#database.rows<TakenRow>(sql.TAKE_LEASE, values)) {
+    for (const row of await this.#server.database.rows<TakenRow>(sql.TAKE_LEASE, values)) {
       const { stream, fence, seq, replayedSeq, replayThroughSeq } = row
       const replay =
         replayedSeq === null ? undefined : { seq: replayedSeq, throughSeq: replayThroughSeq ?? 0 }
@@ -73,7 +74,10 @@ export class ForwardLeases {
   /** Renews the leases, and drops the streams that were lost. */
   async renew(): Promise<void> {
     for (const own of byShard(this.held)) {
-      const rows = await this.#database.rows<{ stream: number }>(sql.RENEW_LEASES, placesOf(own))
+      const rows = await this.#server.database.rows<{ stream: number }>(
+        sql.RENEW_LEASES,
+        placesOf(own),
+      )
       const renewed = new Set(rows.map(({ stream }) => stream))
       for (const one of own) if (!renewed.has(one.stream)) this.lose(one)
     }
@@ -90,7 +94,7 @@ export class ForwardLeases {
   /** Gives up the leases of streams. */
   async leave(streams: readonly LeasedStream[]): Promise<void> {
     for (const own of byShard(streams)) {
-      await this.#database.change(sql.LEAVE_LEASES, placesOf(own))
+      await this.#server.database.change(sql.LEAVE_LEASES, placesOf(own))
       for (const one of own) this.lose(one)
     }
   }

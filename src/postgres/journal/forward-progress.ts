@@ -20,12 +20,12 @@ import type {
 import type { Clock, Log, Metrics } from '../../ports/system.ts'
 import { pendingOf } from '../data-version.ts'
 import { runFlow } from '../server/database.ts'
-import type { Database } from '../server/database.ts'
+import type { ShardServer, ShardServers } from '../server/shard-servers.ts'
 import { readBatch } from './journal-rows.ts'
 import * as sql from './journal-statements.ts'
 
 interface Collaborators {
-  readonly database: Database
+  readonly servers: ShardServers
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
@@ -46,23 +46,22 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   readonly #readable = new Map<number, number>()
   /** In another epoch these are other rows. */
   #epoch = ''
-  #entries = 0
-  #oldestAtMs: number | undefined
+  readonly #backlogs: readonly ServerBacklog[]
   #waiters = 0
-  #isReading = false
   #onReadable: () => void = () => undefined
 
   constructor(collaborators: Collaborators) {
     this.#with = collaborators
+    this.#backlogs = collaborators.servers.all.map((server) => new ServerBacklog(server))
     this.#timer = setInterval(() => void this.look(), FIGURES_EVERY_MS).unref()
   }
 
   get backlogBytes(): number {
-    return this.#entries * ENTRY_BYTES
+    return this.unreadable * ENTRY_BYTES
   }
 
   get unreadable(): number {
-    return this.#entries
+    return this.#backlogs.reduce((sum, { entries }) => sum + entries, 0)
   }
 
   get isAwaited(): boolean {
@@ -75,25 +74,14 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
 
   /** Updates the figures; a service does so before it answers. */
   async look(): Promise<void> {
-    if (this.#isReading) return
-    this.#isReading = true
-    const { database, log } = this.#with
-    type Row = { readonly entries: number; readonly oldestAtMs: number | null }
-    try {
-      const [row] = await database.rows<Row>(sql.SUM_BACKLOG)
-      this.#entries = row?.entries ?? 0
-      this.#oldestAtMs = row?.oldestAtMs ?? undefined
-    } catch (error) {
-      log.debug('cannot read the backlog now', { error: String(error) })
-    } finally {
-      this.#isReading = false
-    }
+    await Promise.all(this.#backlogs.map((one) => this.#lookAt(one)))
   }
 
   backlog(): Backlog {
     const nowMs = this.#with.clock.nowMs()
-    const oldestAgeMs = Math.max(0, nowMs - (this.#oldestAtMs ?? nowMs))
-    return { entries: this.#entries, bytes: this.backlogBytes, oldestAgeMs }
+    const oldestAtMs = Math.min(...this.#backlogs.map((one) => one.oldestAtMs ?? nowMs))
+    const oldestAgeMs = Math.max(0, nowMs - oldestAtMs)
+    return { entries: this.unreadable, bytes: this.backlogBytes, oldestAgeMs }
   }
 
   async waitUntilReadable(versions: readonly DataVersion[], waitMsMax: number): Promise<boolean> {
@@ -137,7 +125,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   /** Notes that all rows up to a place can be read from the store. */
   noteReadable(place: JournalPlace, measurements: number): void {
     if (!this.#show(place)) return
-    this.#entries = Math.max(0, this.#entries - measurements)
+    this.#backlogs.find((one) => one.has(place))?.lessen(measurements)
     this.#onReadable()
   }
 
@@ -157,6 +145,15 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     clearInterval(this.#timer)
   }
 
+  /** While a server is away, its last figures stand. */
+  async #lookAt(backlog: ServerBacklog): Promise<void> {
+    try {
+      await backlog.read()
+    } catch (error) {
+      this.#with.log.debug('cannot read the backlog now', { error: String(error) })
+    }
+  }
+
   /** @returns whether it was not known */
   #show({ stream, seq }: JournalPlace): boolean {
     if (seq <= (this.#readable.get(stream) ?? 0)) return false
@@ -172,7 +169,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   async #stillUnreadable(places: readonly JournalPlace[]): Promise<readonly JournalPlace[]> {
     if (!places.some((place) => this.#isUnreadable(place))) return []
     const shards = [...new Set(places.map(({ stream }) => shardOfStream(stream)))]
-    const forwarded = await this.#with.database.rows<JournalPlace>(sql.READ_FORWARDED, [shards])
+    const forwarded = await this.#with.servers.main.rows<JournalPlace>(sql.READ_FORWARDED, [shards])
     for (const place of forwarded) this.#show(place)
     return places.filter((place) => this.#isUnreadable(place))
   }
@@ -194,12 +191,17 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     return seq > (this.#readable.get(stream) ?? 0)
   }
 
-  #setAsideAmong(
+  /** @param sensors of one user */
+  async #setAsideAmong(
     sensors: readonly VersionedSensor[],
     range: TimeRange,
   ): Promise<readonly number[]> {
     const ids = sensors.map(({ id }) => id)
-    return runFlow(this.#with.database, sensorsSetAside(ids, range))
+    const [first] = ids
+    if (first === undefined) return []
+    const { servers } = this.#with
+    const shard = await servers.shardOfSensor(first)
+    return runFlow(servers.main, sensorsSetAside(ids, range, shard))
   }
 
   async *#findSensors(
@@ -210,11 +212,45 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     let seq = this.#readable.get(stream) ?? 0
     while (seq < throughSeq && wanted.size > 0) {
       const rows = { stream, seq, throughSeq }
-      const batch = await readBatch(this.#with.database, rows, SEARCHED_AT_ONCE)
+      const batch = await readBatch(this.#with.servers.main, rows, SEARCHED_AT_ONCE)
       if (batch === undefined) return
       yield* takeSensors(batch.measurements, wanted, range)
       seq = batch.place.seq
     }
+  }
+}
+
+/** How much of a server's streams is not forwarded yet, as of the last look. */
+class ServerBacklog {
+  readonly #server: ShardServer
+  #isReading = false
+  entries = 0
+  oldestAtMs: number | undefined
+
+  constructor(server: ShardServer) {
+    this.#server = server
+  }
+
+  has({ stream }: JournalPlace): boolean {
+    return this.#server.shards.includes(shardOfStream(stream))
+  }
+
+  async read(): Promise<void> {
+    if (this.#isReading) return
+    this.#isReading = true
+    const { database, shards } = this.#server
+    type Row = { readonly entries: number; readonly oldestAtMs: number | null }
+    try {
+      const [row] = await database.rows<Row>(sql.SUM_BACKLOG, [shards])
+      this.entries = row?.entries ?? 0
+      this.oldestAtMs = row?.oldestAtMs ?? undefined
+    } finally {
+      this.#isReading = false
+    }
+  }
+
+  lessen(measurements: number): void {
+    this.entries = Math.max(0, this.entries - measurements)
   }
 }
 

@@ -1,10 +1,10 @@
 // Prunes the journal: forwarded rows that no lane looks up any more, and that are not kept for a
-// store that may lose data. One process at a time does it, for all streams.
+// store that may lose data. One process at a time does it, for all streams of a server.
 
 import { MINUTE_MS, SECOND_MS } from '../../domain/time.ts'
 import type { Leases } from '../../ports/leases.ts'
 import type { Clock } from '../../ports/system.ts'
-import type { Database } from '../server/database.ts'
+import type { ShardServer } from '../server/shard-servers.ts'
 import * as sql from './journal-statements.ts'
 
 /** How many forwarded rows are kept for a replay. */
@@ -15,7 +15,7 @@ export interface ReplayRetention {
 }
 
 interface Collaborators {
-  readonly database: Database
+  readonly server: ShardServer
   readonly leases: Leases
   readonly clock: Clock
 }
@@ -39,19 +39,20 @@ export class JournalPruning {
   }
 
   async prune(): Promise<void> {
-    const { database, leases } = this.#with
+    const { server, leases } = this.#with
     if (!(await leases.take(LEASE.name, LEASE.forMs))) return
     if (this.#retention !== undefined) await this.#count(this.#retention)
     const bounds = [KEPT_MS_MIN, this.#retention?.keptMs ?? 0, this.#tooMuchBeforeMs]
-    for (const shard of (await database.readShards()).numbers) {
-      while ((await database.change(sql.PRUNE, [shard, ...bounds])) >= PRUNED_AT_ONCE);
+    for (const shard of server.shards) {
+      while ((await server.database.change(sql.PRUNE, [shard, ...bounds])) >= PRUNED_AT_ONCE);
     }
   }
 
   async #count({ measurementsMax }: ReplayRetention): Promise<void> {
-    const { database, clock } = this.#with
+    const { server, clock } = this.#with
     if (clock.monotonicMs() < this.#countedAtMs + COUNT_EVERY_MS) return
-    const [row] = await database.rows<{ atMs: number }>(sql.KEPT_SINCE, [measurementsMax])
+    const values = [server.shards, measurementsMax]
+    const [row] = await server.database.rows<{ atMs: number }>(sql.KEPT_SINCE, values)
     this.#tooMuchBeforeMs = row === undefined ? 0 : row.atMs + 1
     this.#countedAtMs = clock.monotonicMs()
   }

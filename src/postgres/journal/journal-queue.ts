@@ -1,6 +1,6 @@
-// JournalQueue on PostgreSQL. The process that leases a stream forwards it, and alone knows what it
-// has claimed. If it loses the lease, another process begins after the last row recorded as
-// forwarded: it writes some rows again, which changes nothing.
+// JournalQueue on PostgreSQL, for the streams of one server. The process that leases a stream
+// forwards it, and alone knows what it has claimed. If it loses the lease, another process begins
+// after the last row recorded as forwarded: it writes some rows again, which changes nothing.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { toSetAsideOf, sensorsOf } from '../../domain/measurement-columns.ts'
@@ -15,7 +15,8 @@ import type {
   Written,
 } from '../../ports/journal-queue.ts'
 import type { Clock, Log } from '../../ports/system.ts'
-import type { Database, Sql } from '../server/database.ts'
+import type { Sql } from '../server/database.ts'
+import type { ShardServer, ShardServers } from '../server/shard-servers.ts'
 import { PostgresLeases } from '../shared/leases.ts'
 import { ForwardLeases } from './forward-leases.ts'
 import type { LeasedStream } from './forward-leases.ts'
@@ -28,7 +29,8 @@ import * as sql from './journal-statements.ts'
 import { StoreReplay } from './store-replay.ts'
 
 interface Collaborators {
-  readonly database: Database
+  readonly server: ShardServer
+  readonly servers: ShardServers
   readonly progress: PostgresForwardProgress
   readonly clock: Clock
   readonly log: Log
@@ -57,20 +59,18 @@ export class PostgresJournalQueue implements JournalQueue {
   #wake: (() => void) | undefined
 
   constructor(collaborators: Collaborators, { owner, retention }: Settings) {
-    const { database, clock } = collaborators
+    const { server, servers, clock } = collaborators
     this.#with = collaborators
-    const leases = new ForwardLeases(database, clock, owner)
+    const leases = new ForwardLeases(server, clock, owner)
     this.#leases = leases
     this.#replay = new StoreReplay({
-      database,
+      server,
       leases,
       persist: (work) => this.#persist(work),
       onLate: (batch) => this.#deleteAgain(batch),
     })
-    this.#pruning = new JournalPruning(
-      { database, leases: new PostgresLeases(database), clock },
-      retention,
-    )
+    const ofServer = new PostgresLeases(servers.main, server.shards)
+    this.#pruning = new JournalPruning({ server, leases: ofServer, clock }, retention)
     this.#upkeep = setInterval(() => void this.#tend(), UPKEEP_EVERY_MS).unref()
   }
 
@@ -81,8 +81,8 @@ export class PostgresJournalQueue implements JournalQueue {
 
   async claim(measurementsMax: number): Promise<ClaimedBatch | undefined> {
     return this.#persist(async () => {
-      const { database } = this.#with
-      const heads = await database.rows<JournalPlace>(sql.READ_HEADS)
+      const { database, shards } = this.#with.server
+      const heads = await database.rows<JournalPlace>(sql.READ_HEADS, [shards])
       const leased = await this.#nextStream(heads)
       if (leased === undefined) return undefined
       const { stream, fence, claimedSeq: seq } = leased
@@ -97,35 +97,28 @@ export class PostgresJournalQueue implements JournalQueue {
   }
 
   async noteReadable(batch: JournalBatch): Promise<void> {
-    const { database, progress } = this.#with
+    const { server, progress } = this.#with
     const { stream, fence } = batch.place as LeasedBatch['place']
     // A process that has lost the lease may have written nothing.
     const isOurs = await this.#persist(() =>
-      database.rows(sql.IS_LEASED, [shardOfStream(stream), stream, fence]),
+      server.database.rows(sql.IS_LEASED, [shardOfStream(stream), stream, fence]),
     )
     if (isOurs?.length === 1) progress.noteReadable(batch.place, batch.measurements.count)
   }
 
   async settle(batch: JournalBatch, written: Written): Promise<void> {
-    const { database, progress, clock } = this.#with
+    const { server, progress } = this.#with
     const { stream, seq, fence } = batch.place as LeasedBatch['place']
     const toSetAside = toSetAsideOf(batch.measurements, written.setAside)
-    const nowMs = clock.nowMs()
-    const isOurs = await this.#persist(() =>
-      database.transaction(async (transaction) => {
-        const shard = shardOfStream(stream)
+    const shard = shardOfStream(stream)
+    const isOurs = await this.#persist(async () => {
+      const ids = await this.#takeIds(toSetAside.length)
+      return server.database.transaction(async (transaction) => {
         const noted = await transaction.change(sql.NOTE_FORWARDED, [shard, stream, fence, seq])
-        if (noted === 0) return false
-        for (const { sensorId, measuredAtMs, tieBreakNs, tempCelsius, reason } of toSetAside) {
-          const sensor = [shard, sensorId]
-          const [live] = await transaction.rows<{ userId: number }>(sql.KEEP_SENSOR, sensor)
-          if (live === undefined) continue
-          const place = [...sensor, live.userId, measuredAtMs, tieBreakNs]
-          await transaction.change(sql.SET_ASIDE, [...place, tempCelsius, reason, nowMs])
-        }
-        return true
-      }),
-    )
+        if (noted > 0) await this.#setAside(transaction, shard, toSetAside, ids)
+        return noted > 0
+      })
+    })
     const leased = this.#leases.find(stream, fence)
     if (isOurs === true) {
       if (leased !== undefined) leased.settledSeq = Math.max(leased.settledSeq, seq)
@@ -148,7 +141,8 @@ export class PostgresJournalQueue implements JournalQueue {
 
   async oldestAtMs(): Promise<number | undefined> {
     type Row = { readonly atMs: number | null }
-    const rows = await this.#persist(() => this.#with.database.rows<Row>(sql.OLDEST_UNSETTLED))
+    const { database, shards } = this.#with.server
+    const rows = await this.#persist(() => database.rows<Row>(sql.OLDEST_UNSETTLED, [shards]))
     return rows?.[0]?.atMs ?? undefined
   }
 
@@ -169,6 +163,36 @@ export class PostgresJournalQueue implements JournalQueue {
     await this.#leases.leave(this.#leases.held)
   }
 
+  /** Of what is to be set aside. */
+  async #takeIds(count: number): Promise<readonly number[]> {
+    if (count === 0) return []
+    const { main } = this.#with.servers
+    const taken = await main.rows<{ id: number }>(sql.TAKE_SET_ASIDE_IDS, [count])
+    return taken.map(({ id }) => id)
+  }
+
+  async #setAside(
+    transaction: Sql,
+    shard: number,
+    measurements: ReturnType<typeof toSetAsideOf>,
+    ids: readonly number[],
+  ): Promise<void> {
+    const nowMs = this.#with.clock.nowMs()
+    for (const [at, { sensorId, measuredAtMs, tieBreakNs, ...why }] of measurements.entries()) {
+      const sensor = [shard, sensorId]
+      const [live] = await transaction.rows<{ userId: number }>(sql.KEEP_SENSOR, sensor)
+      if (live === undefined) continue
+      const place = [...sensor, live.userId, measuredAtMs, tieBreakNs]
+      await transaction.change(sql.SET_ASIDE, [
+        ...place,
+        why.tempCelsius,
+        why.reason,
+        nowMs,
+        ids[at],
+      ])
+    }
+  }
+
   async #nextStream(heads: readonly JournalPlace[]): Promise<LeasedStream | undefined> {
     await this.#leases.take(false)
     const next = await this.#oldestStream(heads)
@@ -184,11 +208,10 @@ export class PostgresJournalQueue implements JournalQueue {
     const waiting = held.filter(({ stream, claimedSeq }) => (last.get(stream) ?? 0) > claimedSeq)
     const first: { atMs: number; stream?: number } = { atMs: Infinity }
     for (const [shard, own] of Map.groupBy(waiting, (one) => shardOfStream(one.stream))) {
-      const [next] = await this.#with.database.rows<Required<typeof first>>(sql.NEXT_STREAM, [
-        shard,
-        own.map(({ stream }) => stream),
-        own.map(({ claimedSeq }) => claimedSeq),
-      ])
+      const [next] = await this.#with.server.database.rows<Required<typeof first>>(
+        sql.NEXT_STREAM,
+        [shard, own.map(({ stream }) => stream), own.map(({ claimedSeq }) => claimedSeq)],
+      )
       if (next !== undefined && next.atMs < first.atMs) Object.assign(first, next)
     }
     return held.find(({ stream }) => stream === first.stream)
@@ -207,7 +230,9 @@ export class PostgresJournalQueue implements JournalQueue {
 
   async #hasRows(): Promise<boolean> {
     const { held } = this.#leases
-    const rows = await this.#with.database.rows(sql.HAS_ROWS, [
+    const { database, shards } = this.#with.server
+    const rows = await database.rows(sql.HAS_ROWS, [
+      shards,
       held.map(({ stream }) => stream),
       held.map(({ claimedSeq }) => claimedSeq),
     ])
@@ -226,8 +251,8 @@ export class PostgresJournalQueue implements JournalQueue {
 
   /** For a batch that was written after its lease was lost. */
   async #deleteAgain(batch: JournalBatch): Promise<void> {
-    const { database, clock } = this.#with
-    await this.#persist(() => deleteAgain(database, batch, clock.nowMs()))
+    const { server, clock } = this.#with
+    await this.#persist(() => deleteAgain(server.database, batch, clock.nowMs()))
   }
 
   /** Repeats work until the database answers. @returns `undefined` when closed */

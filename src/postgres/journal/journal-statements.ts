@@ -1,4 +1,4 @@
-// The statements that forward the journal. Those that name a stream name its shard first.
+// The statements that forward the journal. `$1`: the stream's shard, or the shards of a server.
 
 import { SERVER_TIME_MS } from '../server/server-time.ts'
 
@@ -7,13 +7,15 @@ const LEASE = `statement_timestamp() + interval '3 seconds'`
 
 const IS_FREE = '(f.lease_until IS NULL OR f.lease_until < statement_timestamp())'
 
+const IN_SHARDS = 'f.shard = ANY ($1::smallint[])'
+
 /** Streams with rows to write that nobody forwards; at most two a shard, to leave others some. */
 export const FIND_FREE = `
   SELECT stream FROM (
     SELECT f.stream_id AS stream, row_number() OVER (PARTITION BY f.shard ORDER BY f.stream_id) AS n
     FROM stream_forwarded AS f
     JOIN streams AS s ON s.shard = f.shard AND s.stream_id = f.stream_id
-    WHERE (s.head > f.seq OR f.replayed_seq IS NOT NULL) AND ${IS_FREE}) AS free
+    WHERE ${IN_SHARDS} AND (s.head > f.seq OR f.replayed_seq IS NOT NULL) AND ${IS_FREE}) AS free
   WHERE n <= 2 ORDER BY n, stream`
 
 /** No row: another process was faster. */
@@ -53,11 +55,15 @@ export const KEEP_SENSOR = `
   SELECT user_id AS "userId" FROM sensor_state
   WHERE shard = $1 AND sensor_id = $2 FOR KEY SHARE`
 
+/** Reserves ids, `$1` of them: in order over all shards. */
+export const TAKE_SET_ASIDE_IDS = `
+  SELECT nextval('set_aside_id_seq') AS id FROM generate_series(1, $1)`
+
 export const SET_ASIDE = `
   INSERT INTO set_aside
     (shard, sensor_id, user_id, measured_at_ms, tie_break_ns, temp_celsius, reason,
-      set_aside_at_ms)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+      set_aside_at_ms, id)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
   ON CONFLICT (shard, sensor_id, measured_at_ms, tie_break_ns) DO NOTHING`
 
 /** The stream of a shard whose next row is the oldest, and when that was written. */
@@ -83,7 +89,7 @@ export const READ_ROWS = `
   ORDER BY seq`
 
 export const READ_HEADS = `
-  SELECT stream_id AS stream, head AS seq FROM streams`
+  SELECT stream_id AS stream, head AS seq FROM streams WHERE shard = ANY ($1::smallint[])`
 
 export const OLDEST_UNSETTLED = `
   SELECT min(next.committed_at_ms) AS "atMs"
@@ -91,15 +97,16 @@ export const OLDEST_UNSETTLED = `
   CROSS JOIN LATERAL (
     SELECT committed_at_ms FROM journal AS j
     WHERE j.shard = f.shard AND j.stream_id = f.stream_id AND j.seq > f.seq
-    ORDER BY j.seq LIMIT 1) AS next`
+    ORDER BY j.seq LIMIT 1) AS next
+  WHERE ${IN_SHARDS}`
 
 /** Whether there are rows to claim: after those claimed by this process, or in free streams. */
 export const HAS_ROWS = `
   SELECT 1 FROM streams AS s
   JOIN stream_forwarded AS f ON f.shard = s.shard AND f.stream_id = s.stream_id
-  LEFT JOIN unnest($1::int[], $2::bigint[]) AS held (stream_id, seq)
+  LEFT JOIN unnest($2::int[], $3::bigint[]) AS held (stream_id, seq)
     ON held.stream_id = s.stream_id
-  WHERE s.head > coalesce(held.seq, f.seq) AND (held.seq IS NOT NULL OR ${IS_FREE})
+  WHERE ${IN_SHARDS} AND s.head > coalesce(held.seq, f.seq) AND (held.seq IS NOT NULL OR ${IS_FREE})
   LIMIT 1`
 
 /** A forwarder that lost its lease may write late: what it wrote is deleted once more. */
@@ -134,25 +141,31 @@ export const PRUNE = `
   WHERE j.shard = $1 AND j.stream_id = done.stream_id AND j.seq <= done.seq
     AND j.committed_at_ms < done.before_ms`
 
-/** Commit time of the newest row from which on there are more than so many measurements. */
+/** Commit time of the newest row from which on there are more than `$2` measurements. */
 export const KEPT_SINCE = `
   SELECT committed_at_ms AS "atMs" FROM (
     SELECT committed_at_ms,
       sum(measurements) OVER (ORDER BY committed_at_ms DESC, stream_id, seq) AS kept
-    FROM journal) AS counted
-  WHERE kept > $1 ORDER BY kept LIMIT 1`
+    FROM journal WHERE shard = ANY ($1::smallint[])) AS counted
+  WHERE kept > $2 ORDER BY kept LIMIT 1`
 
-/** No row: the store has not restarted. */
+/** The shards for which the store has not had that life before. */
 export const NOTE_LIFE = `
-  INSERT INTO store_life AS s (life) VALUES ($1)
-  ON CONFLICT (one) DO UPDATE SET life = excluded.life WHERE s.life <> excluded.life`
+  INSERT INTO store_life AS s (shard, life)
+  SELECT shard, $2 FROM shards WHERE shard = ANY ($1::smallint[])
+  ON CONFLICT (shard) DO UPDATE SET life = excluded.life WHERE s.life <> excluded.life
+  RETURNING shard`
 
-export const HAS_LIFE = 'SELECT 1 FROM store_life'
+/** The shards for which the store has told no life. */
+export const LIFELESS = `
+  SELECT shard FROM shards LEFT JOIN store_life AS l USING (shard)
+  WHERE shard = ANY ($1::smallint[]) AND l.shard IS NULL`
 
 /** Orders all forwarded rows to be written again, and ends all leases, so that all begin anew. */
 export const ORDER_REPLAY = `
   UPDATE stream_forwarded SET replayed_seq = CASE WHEN seq > 0 THEN 0 END,
-    replay_through_seq = seq, fence = fence + 1, owner = NULL, lease_until = NULL`
+    replay_through_seq = seq, fence = fence + 1, owner = NULL, lease_until = NULL
+  WHERE shard = ANY ($1::smallint[])`
 
 /** No row: the lease is lost. */
 export const NOTE_REPLAYED = `
@@ -167,4 +180,5 @@ export const SUM_BACKLOG = `
   SELECT coalesce(sum(j.measurements), 0)::bigint AS entries,
     min(j.committed_at_ms) AS "oldestAtMs"
   FROM stream_forwarded AS f
-  JOIN journal AS j ON j.shard = f.shard AND j.stream_id = f.stream_id AND j.seq > f.seq`
+  JOIN journal AS j ON j.shard = f.shard AND j.stream_id = f.stream_id AND j.seq > f.seq
+  WHERE ${IN_SHARDS}`

@@ -1,19 +1,20 @@
 // Writes again what a store may have lost when it restarted. The database records the store's life,
-// and how far each stream was written again. The process that notices a new life orders the replay;
-// the process that leases a stream does it, and leaves the rest to the next one if it ends.
+// for each shard, and how far each stream was written again. The process that notices a new life
+// orders the replay; the process that leases a stream does it, and leaves the rest to the next one
+// if it ends.
 
 import { shardOfStream } from '../../domain/shard.ts'
 import { withoutDeleted } from '../../control/sensor-deletions.ts'
 import type { JournalBatch, JournalReplay } from '../../ports/journal-queue.ts'
 import { runFlow } from '../server/database.ts'
-import type { Database } from '../server/database.ts'
+import type { ShardServer } from '../server/shard-servers.ts'
 import type { ForwardLeases } from './forward-leases.ts'
 import { readBatch } from './journal-rows.ts'
 import type { LeasedBatch } from './journal-rows.ts'
 import * as sql from './journal-statements.ts'
 
 interface Collaborators {
-  readonly database: Database
+  readonly server: ShardServer
   readonly leases: ForwardLeases
   /** Repeats work until the database answers. */
   readonly persist: <Result>(work: () => Promise<Result>) => Promise<Result | undefined>
@@ -31,13 +32,15 @@ export class StoreReplay implements JournalReplay {
 
   /** Orders a replay of all streams, once for each life of the store. */
   async order(life: string | undefined): Promise<void> {
-    const isOrdered = await this.#with.database.transaction(async (transaction) => {
-      const isAnother =
-        life === undefined
-          ? !this.#hasOrderedBlindly && (await transaction.rows(sql.HAS_LIFE)).length === 0
-          : (await transaction.change(sql.NOTE_LIFE, [life])) > 0
-      if (isAnother) await transaction.change(sql.ORDER_REPLAY)
-      return isAnother
+    if (life === undefined && this.#hasOrderedBlindly) return
+    const { database, shards } = this.#with.server
+    const isOrdered = await database.transaction(async (transaction) => {
+      const [text, values] =
+        life === undefined ? [sql.LIFELESS, [shards]] : [sql.NOTE_LIFE, [shards, life]]
+      const found = await transaction.rows<{ shard: number }>(text, values)
+      if (found.length === 0) return false
+      await transaction.change(sql.ORDER_REPLAY, [found.map(({ shard }) => shard)])
+      return true
     })
     if (life === undefined) this.#hasOrderedBlindly = true
     if (isOrdered) this.#with.leases.loseAll()
@@ -50,13 +53,17 @@ export class StoreReplay implements JournalReplay {
 
   async read(measurementsMax: number): Promise<JournalBatch | undefined> {
     return this.#with.persist(async () => {
-      const { database, leases } = this.#with
+      const { server, leases } = this.#with
+      const { database } = server
       for (const leased of leases.held) {
         const { stream, fence, replay } = leased
         if (replay === undefined) continue
         const batch = await readBatch(database, { stream, ...replay }, measurementsMax)
         const place = { stream, fence, seq: batch?.place.seq ?? replay.throughSeq }
-        if (batch !== undefined) return runFlow(database, withoutDeleted({ ...batch, place }))
+        if (batch !== undefined) {
+          const shard = shardOfStream(stream)
+          return runFlow(database, withoutDeleted({ ...batch, place }, shard))
+        }
         await this.#note(place)
       }
       return undefined
@@ -71,9 +78,9 @@ export class StoreReplay implements JournalReplay {
 
   /** @returns whether the lease is still held */
   async #note({ stream, fence, seq }: LeasedBatch['place']): Promise<boolean> {
-    const { database, leases } = this.#with
+    const { server, leases } = this.#with
     const place = [shardOfStream(stream), stream, fence]
-    const noted = await database.change(sql.NOTE_REPLAYED, [...place, seq])
+    const noted = await server.database.change(sql.NOTE_REPLAYED, [...place, seq])
     const leased = leases.find(stream, fence)
     if (leased === undefined) return noted > 0
     if (noted === 0) leases.lose(leased)

@@ -7,8 +7,7 @@ import type { SeriesRange, StoredPoint, WindowSummary } from '../../domain/histo
 import { stretchesOf } from '../../domain/stretches.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
-import type { Database } from '../server/database.ts'
-import { SensorShards } from './sensor-shards.ts'
+import type { ShardServers } from '../server/shard-servers.ts'
 
 /** Rows of a part; with many sensors, each gets a few. */
 const ROWS_MAX = 10_000
@@ -111,12 +110,10 @@ interface RawRow extends StoredPoint {
 }
 
 export class PostgresMeasurementReader implements MeasurementReader {
-  readonly #database: Database
-  readonly #shards: SensorShards
+  readonly #servers: Pick<ShardServers, 'main' | 'shardOfSensor'>
 
-  constructor(database: Database) {
-    this.#database = database
-    this.#shards = new SensorShards(database)
+  constructor(servers: Pick<ShardServers, 'main' | 'shardOfSensor'>) {
+    this.#servers = servers
   }
 
   async *readRaw(range: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
@@ -238,8 +235,8 @@ export class PostgresMeasurementReader implements MeasurementReader {
     ...values: readonly unknown[]
   ): Promise<Row[]> {
     try {
-      const shard = await this.#shards.find(sensorIds[0] ?? 0)
-      return await this.#database.rows<Row>(text, [shard, sensorIds, ...values])
+      const shard = await this.#servers.shardOfSensor(sensorIds[0] ?? 0)
+      return await this.#servers.main.rows<Row>(text, [shard, sensorIds, ...values])
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error
       const hint = error.hint ?? error.message

@@ -47,10 +47,15 @@ export interface DatabaseOptions {
   /** Runs on every new connection before its use. */
   readonly greet?: (client: pg.ClientBase) => Promise<void>
   readonly statementMsMax?: number
+  /** Where the server is now, if it may move: asked after a failure to connect. */
+  readonly findUrl?: () => Promise<string>
 }
 
 export class Database implements Sql {
-  readonly #pools: readonly pg.Pool[]
+  #url: string
+  #pools: readonly pg.Pool[]
+  readonly #openPools: (url: string) => readonly pg.Pool[]
+  readonly #findUrl: (() => Promise<string>) | undefined
   /** The host that answered last: it is tried first. */
   #at = 0
   /** Read on the first connection. */
@@ -60,14 +65,18 @@ export class Database implements Sql {
    * @param connectionsMax at the same time, besides those of lanes
    */
   constructor(databaseUrl: string, connectionsMax: number, options: DatabaseOptions = {}) {
-    const { greet, ...others } = options
+    const { greet, findUrl, ...others } = options
     const learn = async (client: pg.ClientBase) => {
       await greet?.(client)
       this.#shards ??= await readShards(client)
     }
-    this.#pools = addressesOf(databaseUrl).map((address) => {
-      return openPool(address, connectionsMax, { ...others, greet: learn })
-    })
+    this.#openPools = (url) =>
+      addressesOf(url).map((address) => {
+        return openPool(address, connectionsMax, { ...others, greet: learn })
+      })
+    this.#url = databaseUrl
+    this.#pools = this.#openPools(databaseUrl)
+    this.#findUrl = findUrl
   }
 
   /** Of its data. */
@@ -161,7 +170,18 @@ export class Database implements Sql {
         failure = moreTelling(failure, error)
       }
     }
+    await unlessAway(() => this.#follow(), undefined)
     throw asServiceError(failure)
+  }
+
+  /** The next connection is to where the server is now. */
+  async #follow(): Promise<void> {
+    const url = await this.#findUrl?.()
+    if (url === undefined || url === this.#url) return
+    const left = this.#pools
+    this.#url = url
+    this.#pools = this.#openPools(url)
+    await Promise.all(left.map((pool) => pool.end()))
   }
 }
 

@@ -100,11 +100,9 @@ const CONTROL = `
     name text NOT NULL
   );
 
-  -- The life of a store that may, when it restarts, lose what it has just taken.
-  CREATE TABLE store_life (
-    one boolean PRIMARY KEY DEFAULT true CHECK (one),
-    life text NOT NULL
-  );
+  -- The life of a store that may, when it restarts, lose what it has just taken: as found by the
+  -- forwarders of each shard.
+  CREATE TABLE store_life (shard smallint PRIMARY KEY, life text NOT NULL);
 
   -- Tasks for one process at a time.
   CREATE TABLE leases (

@@ -1,10 +1,13 @@
-// Which server has a shard. On a single server all are there; on Citus each is on one worker.
+// The servers that have the shards: on PostgreSQL one has the only shard, on Citus each worker has
+// some. What is of one shard is sent straight to its server: nothing else takes part in it, and
+// while one server is away the others work. A connection there is compared with what is recorded
+// before its use; one of the coordinator would reach a worker that was replaced without a word.
 
 import type pg from 'pg'
 import type { Shards } from '../../domain/shard.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import { addressesOf, connectAlone } from './connection.ts'
-import type { Database } from './database.ts'
+import { Database } from './database.ts'
 
 /** Where Citus has a shard, as workers and their clients reach it. */
 const FIND_NODE = `
@@ -12,10 +15,119 @@ const FIND_NODE = `
   FROM pg_dist_placement p JOIN pg_dist_node n USING (groupid)
   WHERE p.shardid = get_shard_id_for_distribution_column('shards', $1::smallint)
     AND n.noderole = 'primary'`
+const FIND_SENSOR = 'SELECT shard FROM sensors WHERE id = $1 AND shard = ANY ($2::smallint[])'
+
+/** To each server. */
+const CONNECTIONS_MAX = 8
+/** Up to so many are remembered, about 50 bytes each. */
+const SENSORS_MAX = 100_000
+
+/** A server, and the shards that it has. */
+export interface ShardServer {
+  readonly shards: readonly number[]
+  readonly database: Database
+}
+
+type Greeting = (client: pg.ClientBase) => Promise<void>
+
+interface Finding {
+  /** Of connections to the server of DATABASE_URL. */
+  readonly greet?: Greeting
+  /** The URL of the server that has a shard. */
+  readonly findServer?: (shard: number) => Promise<string>
+}
+
+/** For commands, which compare nothing. */
+const trusting: Greeting = () => Promise.resolve()
+
+export class ShardServers {
+  /** In the order of their first shards. */
+  readonly all: readonly ShardServer[]
+  readonly shards: Shards
+  /** The server of DATABASE_URL: it has what is of no shard. */
+  readonly main: Database
+  /**
+   * The same for ids, over a connection of its own, because others may wait for what a transaction
+   * that needs ids has locked. `undefined`: a shard's server gives them itself.
+   */
+  readonly idGiver: Database | undefined
+  /** Of sensors: they never change. */
+  readonly #sensorShards = new Map<number, number>()
+
+  private constructor(
+    main: Database,
+    shards: Shards,
+    all: readonly ShardServer[],
+    idGiver?: Database,
+  ) {
+    this.main = main
+    this.shards = shards
+    this.all = all
+    this.idGiver = idGiver
+  }
+
+  /** @param databaseUrl of `main` */
+  static async find(
+    main: Database,
+    databaseUrl: string,
+    { greet = trusting, findServer = serverFinder(main, databaseUrl) }: Finding = {},
+  ): Promise<ShardServers> {
+    const shards = await main.readShards()
+    const { numbers } = shards
+    const only = { shards: numbers, database: main }
+    if (numbers.length === 1) return new ShardServers(main, shards, [only])
+    const urls = new Map<number, string>()
+    for (const number of numbers) urls.set(number, await findServer(number))
+    const all = [...Map.groupBy(numbers, (number) => urls.get(number) ?? '')].map(([url, own]) => {
+      const options = {
+        greet: greetingOfShards(shards, databaseUrl, greet),
+        findUrl: () => findServer(own[0] ?? 0),
+      }
+      return { shards: own, database: new Database(url, CONNECTIONS_MAX, options) }
+    })
+    return new ShardServers(main, shards, all, new Database(databaseUrl, 1, { greet }))
+  }
+
+  databaseOf(userId: number): Database {
+    const shard = this.shards.of(userId)
+    return this.all.find(({ shards }) => shards.includes(shard))?.database ?? this.main
+  }
+
+  /** @param sensorId of a sensor that is registered, or was; else its shard is the first one */
+  async shardOfSensor(sensorId: number): Promise<number> {
+    const [first = 0, ...others] = this.shards.numbers
+    if (others.length === 0) return first
+    const known = this.#sensorShards.get(sensorId)
+    if (known !== undefined) return known
+    const found = await this.#findSensor(sensorId)
+    if (found === undefined) return first
+    if (this.#sensorShards.size >= SENSORS_MAX) this.#sensorShards.clear()
+    this.#sensorShards.set(sensorId, found)
+    return found
+  }
+
+  async close(): Promise<void> {
+    await this.idGiver?.close()
+    for (const { database } of this.all) if (database !== this.main) await database.close()
+  }
+
+  /** Asks each server by itself: that one is away matters only if it may have the sensor. */
+  async #findSensor(sensorId: number): Promise<number | undefined> {
+    const answers = await Promise.allSettled(
+      this.all.map(({ database, shards }) => {
+        return database.rows<{ shard: number }>(FIND_SENSOR, [sensorId, shards])
+      }),
+    )
+    const rows = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+    const failed = answers.find(({ status }) => status === 'rejected')
+    if (rows[0] === undefined && failed?.status === 'rejected') throw failed.reason
+    return rows[0]?.shard
+  }
+}
 
 /**
  * Finds the server that has a shard, by its URL: on Citus that of a worker, which has the same
- * databases and users. What is of one shard is best sent there: nothing else takes part in it.
+ * databases and users.
  */
 export function serverFinder(
   database: Pick<Database, 'rows' | 'readShards'>,
@@ -36,8 +148,6 @@ export function urlAt(databaseUrl: string, { host, port }: { host: string; port:
   const place = `host=${encodeURIComponent(host)}&port=${port}`
   return `${address}${address.includes('?') ? '&' : '?'}${place}`
 }
-
-type Greeting = (client: pg.ClientBase) => Promise<void>
 
 const GREETING_MS_MAX = 10 * SECOND_MS
 

@@ -21,7 +21,7 @@ const OF_USERS = ['sensors', 'user_state', 'user_deletions', 'sensor_state', 'se
 const OF_USERS_EVENTS = ['ledger', 'set_aside']
 const OF_SENSORS = ['tie_breaks', 'accepted_per_day', 'measurements_hour', 'measurements_day']
 /** Their rows stay in the first shard. */
-const OF_STREAMS = ['streams', 'stream_forwarded', 'journal', 'history_revisions']
+const OF_STREAMS = ['streams', 'stream_forwarded', 'journal', 'history_revisions', 'store_life']
 const COPIED = [
   'users',
   'access_tokens',
@@ -33,7 +33,6 @@ const COPIED = [
   'data_identity',
   'takeovers',
   'measurement_store',
-  'store_life',
 ]
 
 const STATE = `

@@ -40,9 +40,9 @@ export const TAKE_STREAM = `
 export const LEAVE_STREAM = `
   UPDATE streams SET lease_until = NULL WHERE shard = $1 AND stream_id = $2 AND fence = $3`
 
-/** All streams of a process, `$1`, including those of lost connections. */
+/** All streams of a process in the shards `$1`, including those of lost connections. */
 export const LEAVE_STREAMS = `
-  UPDATE streams SET lease_until = NULL WHERE owner = $1`
+  UPDATE streams SET lease_until = NULL WHERE shard = ANY ($1::smallint[]) AND owner = $2`
 
 export const FIND_GROUP = `
   SELECT 1 FROM journal WHERE shard = $1 AND stream_id = $2 AND seq = $3 AND group_id = $4`

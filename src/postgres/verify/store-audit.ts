@@ -5,8 +5,7 @@
 import { RESTORE_PART } from '../../domain/finding.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
-import { SensorShards } from '../measurements/sensor-shards.ts'
-import type { Database } from '../server/database.ts'
+import type { ShardServers } from '../server/shard-servers.ts'
 
 const TABLES = ['measurements', 'measurements_hour', 'measurements_day']
 // With their shards: then each machine finds its own.
@@ -48,12 +47,10 @@ interface WrongSummary {
 export class PostgresStoreAudit {
   readonly name = 'PostgreSQL'
   readonly missingRemedy = RESTORE_PART
-  readonly #database: Database
-  readonly #shards: SensorShards
+  readonly #servers: ShardServers
 
-  constructor(database: Database) {
-    this.#database = database
-    this.#shards = new SensorShards(database)
+  constructor(servers: ShardServers) {
+    this.#servers = servers
   }
 
   deletionRemedy(sensorId: number): string {
@@ -63,7 +60,7 @@ export class PostgresStoreAudit {
 
   /** The sensors that have measurements or summaries. */
   async sensorIds(): Promise<Set<number>> {
-    const rows = await this.#database.rows<{ id: number }>(SENSOR_IDS)
+    const rows = await this.#servers.main.rows<{ id: number }>(SENSOR_IDS)
     return new Set(rows.map(({ id }) => id))
   }
 
@@ -71,7 +68,7 @@ export class PostgresStoreAudit {
   async countByDay(sensorId: number, range: TimeRange): Promise<Map<number, number>> {
     const values = await this.#placeOf(sensorId, range)
     type Row = { readonly day: number; readonly measurements: number }
-    const rows = await this.#database.rows<Row>(COUNT_BY_DAY, values)
+    const rows = await this.#servers.main.rows<Row>(COUNT_BY_DAY, values)
     return new Map(rows.map(({ day, measurements }) => [day * DAY_MS, measurements]))
   }
 
@@ -84,7 +81,7 @@ export class PostgresStoreAudit {
     const wrong: WrongSummary[] = []
     for (const { table, windowMs } of WINDOWS) {
       const text = mismatchesIn(table, windowMs)
-      const rows = await this.#database.rows<Omit<WrongSummary, 'table'>>(text, values)
+      const rows = await this.#servers.main.rows<Omit<WrongSummary, 'table'>>(text, values)
       wrong.push(...rows.map((row) => ({ table, ...row })))
     }
     const counts = await this.countByDay(sensorId, range)
@@ -92,6 +89,6 @@ export class PostgresStoreAudit {
   }
 
   async #placeOf(sensorId: number, { startMs, stopMs }: TimeRange): Promise<readonly number[]> {
-    return [await this.#shards.find(sensorId), sensorId, startMs, stopMs]
+    return [await this.#servers.shardOfSensor(sensorId), sensorId, startMs, stopMs]
   }
 }

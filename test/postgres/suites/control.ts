@@ -9,13 +9,13 @@ import {
 import { connectAlone } from '../../../src/postgres/server/connection.ts'
 import { createControlWriter } from '../../../src/postgres/control/control-writer.ts'
 import { createDeletionJobs } from '../../../src/postgres/control/deletion-jobs.ts'
-import { Database } from '../../../src/postgres/server/database.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { describeOwnTokens } from '../../contract/own-tokens.ts'
 import { describeSignIns } from '../../contract/sign-ins.ts'
 import { describeControl } from '../../contract/control.ts'
 import { describeUnknownIds } from '../../contract/unknown-ids.ts'
 import { newPostgresData } from '../../support/postgres-data.ts'
+import { allIn, closeServers, openServers } from '../../support/postgres-process.ts'
 import { newMigratedDatabase } from '../../support/postgres.ts'
 import type { SuiteScope, TestDatabase, UseServer } from '../../support/postgres.ts'
 
@@ -31,22 +31,24 @@ export function controlSuite(use: UseServer, { isOneServer }: SuiteScope): void 
   describeUnknownIds('PostgreSQL', newPostgresData(postgres))
 
   let database: TestDatabase
-  let processes: readonly ReturnType<typeof openProcess>[]
+  let processes: readonly Awaited<ReturnType<typeof openProcess>>[]
   let userId: number
 
-  const openProcess = () => {
-    const sql = new Database(database.url, 8)
-    const of = { database: sql, clock: systemClock }
+  const openProcess = async () => {
+    const servers = await openServers(database.url, 8)
+    const { main: sql } = servers
+    const of = { servers, clock: systemClock }
     let journalled = 0
     const onJournalled = (measurements: number) => void (journalled += measurements)
     const writer = createControlWriter(of, { sensorsPerUserMax: SENSORS_MAX }, onJournalled)
     return {
       sql,
+      servers,
       control: createControlReader(sql),
       writer,
       upkeep: writer,
       records: createStoreRecords(sql),
-      jobs: createDeletionJobs(sql),
+      jobs: createDeletionJobs(allIn(servers)),
       journalled: () => journalled,
     }
   }
@@ -59,11 +61,11 @@ export function controlSuite(use: UseServer, { isOneServer }: SuiteScope): void 
 
   beforeEach(async () => {
     database = await newMigratedDatabase(postgres())
-    processes = [openProcess(), openProcess()]
+    processes = await Promise.all([openProcess(), openProcess()])
     userId = (await first().writer.createUser('ana@example.org', ''))?.id ?? 0
   })
   afterEach(async () => {
-    for (const { sql } of processes) await sql.close()
+    for (const { servers } of processes) await closeServers(servers)
     await database.remove()
   })
 

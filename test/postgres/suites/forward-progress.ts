@@ -2,13 +2,12 @@
 // forwards nothing; the figures of another, which has just looked.
 
 import { expect } from 'chai'
-import { Database } from '../../../src/postgres/server/database.ts'
 import { PostgresForwardProgress } from '../../../src/postgres/journal/forward-progress.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { PrometheusMetrics } from '../../../src/metrics/metrics.ts'
 import { accept, measurement, newUser, PERMISSIVE, submission } from '../../contract/open-data.ts'
 import { RecordingLog } from '../../support/log.ts'
-import { openProcess } from '../../support/postgres-process.ts'
+import { closeServers, openProcess, openServers } from '../../support/postgres-process.ts'
 import { newMigratedDatabase } from '../../support/postgres.ts'
 import type { UseServer } from '../../support/postgres.ts'
 
@@ -20,13 +19,13 @@ export function forwardProgressSuite(use: UseServer): void {
     const { url, remove } = await newMigratedDatabase(postgres())
     const other = await openProcess(url, PERMISSIVE)
     await accept(other, submission(await newUser(other), measurement()))
-    const database = new Database(url, 1)
+    const servers = await openServers(url)
     const of = { clock: systemClock, log: new RecordingLog(), metrics: new PrometheusMetrics() }
-    const progress = new PostgresForwardProgress({ ...of, database, onAwaited: () => undefined })
+    const progress = new PostgresForwardProgress({ ...of, servers, onAwaited: () => undefined })
     await progress.look()
     expect(progress.backlog().entries).to.equal(1)
     progress.close()
-    await database.close()
+    await closeServers(servers)
     await other.close()
     await remove()
   })

@@ -5,7 +5,6 @@ import { expect } from 'chai'
 import { DAY_MS, HOUR_MS } from '../../../src/domain/time.ts'
 import { MemoryLeases } from '../../../src/memory/leases.ts'
 import { connectAlone } from '../../../src/postgres/server/connection.ts'
-import { Database } from '../../../src/postgres/server/database.ts'
 import { JournalPruning } from '../../../src/postgres/journal/journal-pruning.ts'
 import type { ReplayRetention } from '../../../src/postgres/journal/journal-pruning.ts'
 import { PRUNE } from '../../../src/postgres/journal/journal-statements.ts'
@@ -24,7 +23,7 @@ import type { OpenData } from '../../contract/open-data.ts'
 import { ask, newWitness } from '../../support/lanes.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
 import { listAll } from '../../support/measurements.ts'
-import { openProcess } from '../../support/postgres-process.ts'
+import { allIn, closeServers, openProcess, openServers } from '../../support/postgres-process.ts'
 import { newMigratedDatabase } from '../../support/postgres.ts'
 import type { SuiteScope, TestDatabase, UseServer } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
@@ -284,10 +283,11 @@ export function journalQueueSuite(use: UseServer, { isOneServer }: SuiteScope): 
   }
 
   async function prune(retention?: ReplayRetention): Promise<void> {
-    const sql = new Database(database.url, 1)
+    const servers = await openServers(database.url)
     const leases = new MemoryLeases(systemClock).of('test')
-    await new JournalPruning({ database: sql, leases, clock: systemClock }, retention).prune()
-    await sql.close()
+    const server = allIn(servers)
+    await new JournalPruning({ server, leases, clock: systemClock }, retention).prune()
+    await closeServers(servers)
   }
 
   async function seqs(): Promise<number[]> {

@@ -3,11 +3,13 @@ import { Client } from 'pg'
 import { StoreUnavailable } from '../../../src/domain/errors.ts'
 import { firstStreamOf, shardOf } from '../../../src/domain/shard.ts'
 import { Database } from '../../../src/postgres/server/database.ts'
+import type { ShardServers } from '../../../src/postgres/server/shard-servers.ts'
 import { PostgresMeasurementReader } from '../../../src/postgres/measurements/measurement-reader.ts'
 import { PostgresMeasurementWriter } from '../../../src/postgres/measurements/measurement-writer.ts'
 import { describeMeasurementStore } from '../../contract/measurement-store.ts'
 import type { OpenStore } from '../../contract/measurement-store.ts'
 import { batchOf, collect } from '../../support/measurements.ts'
+import { closeServers, openServers } from '../../support/postgres-process.ts'
 import { newMigratedDatabase, runOnce } from '../../support/postgres.ts'
 import type { SuiteScope, UseServer } from '../../support/postgres.ts'
 
@@ -27,6 +29,7 @@ const REGISTER = `
 
 interface FreshStore extends OpenStore {
   readonly url: string
+  readonly servers: ShardServers
   readonly database: Database
 }
 
@@ -41,7 +44,7 @@ export function measurementStoreSuite(use: UseServer, { isOneServer }: SuiteScop
   const openSpread = async (): Promise<FreshStore> => {
     const { url, remove } = await newMigratedDatabase(postgres())
     await runOnce(url, SEVERAL_SHARDS)
-    return open(url, remove)
+    return open(url, remove, () => Promise.resolve(url))
   }
   describeMeasurementStore('PostgreSQL', openFresh, { propertyRuns: 10 })
   if (isOneServer) {
@@ -145,9 +148,11 @@ export function measurementStoreSuite(use: UseServer, { isOneServer }: SuiteScop
           if (!/min\(h\.at_ms\)|FROM sensors/.test(text)) asked++
           return store.database.rows(text, values)
         },
-        readShards: () => store.database.readShards(),
       } as Partial<Database> as Database
-      const reader = new PostgresMeasurementReader(counting)
+      const reader = new PostgresMeasurementReader({
+        main: counting,
+        shardOfSensor: (id) => store.servers.shardOfSensor(id),
+      })
       const sensorIds = Array.from({ length: 10_000 }, (_, at) => at + 1)
       await store.writer.write(
         batchOf(sensorIds.map((sensorId) => ({ ...series(1, 1)[0]!, sensorId }))),
@@ -230,17 +235,23 @@ export function measurementStoreSuite(use: UseServer, { isOneServer }: SuiteScop
   })
 }
 
-async function open(url: string, remove: () => Promise<void>): Promise<FreshStore> {
-  const database = new Database(url, 4)
+async function open(
+  url: string,
+  remove: () => Promise<void>,
+  findServer?: (shard: number) => Promise<string>,
+): Promise<FreshStore> {
+  const servers = await openServers(url, 4, findServer)
+  const { main: database } = servers
   const { numbers } = await database.readShards()
   if (numbers.length > 1) await database.change(REGISTER, [shardOf(1)])
   return {
     url,
+    servers,
     database,
     writer: new PostgresMeasurementWriter(database),
-    reader: new PostgresMeasurementReader(database),
+    reader: new PostgresMeasurementReader(servers),
     close: async () => {
-      await database.close()
+      await closeServers(servers)
       await remove()
     },
   }

@@ -9,7 +9,6 @@ import { loadConfig } from '../../../src/config.ts'
 import { openOperations } from '../../../src/data-dir/operations.ts'
 import type { Operations } from '../../../src/operations/operations.ts'
 import { createControlWriter } from '../../../src/postgres/control/control-writer.ts'
-import { Database } from '../../../src/postgres/server/database.ts'
 import type { Clock } from '../../../src/ports/system.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { runCommand } from '../../support/command.ts'
@@ -17,6 +16,7 @@ import { EventReader } from '../../support/events.ts'
 import { send } from '../../support/http.ts'
 import { ask } from '../../support/lanes.ts'
 import { RecordingLog } from '../../support/log.ts'
+import { closeServers, openServers } from '../../support/postgres-process.ts'
 import { newDatabase, runOnce } from '../../support/postgres.ts'
 import type { TestDatabase, UseServer } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
@@ -111,9 +111,9 @@ export function serviceSuite(use: UseServer): void {
   it('tell of what another one accepts, and go on for it, until the token ends', async () => {
     const { token } = await createToken()
     const mobile = mintToken('mobile')
-    const sql = new Database(database.url, 1)
+    const servers = await openServers(database.url)
     const writer = createControlWriter(
-      { database: sql, clock: systemClock },
+      { servers, clock: systemClock },
       { sensorsPerUserMax: 1 },
       () => undefined,
     )
@@ -134,7 +134,7 @@ export function serviceSuite(use: UseServer): void {
     expect((await resumed.next()).data.latest).to.include({ temp: 4 })
     await writer.revokeToken(id)
     await resumed.rest()
-    await sql.close()
+    await closeServers(servers)
   })
 
   it('forget a user at once, and delete what the user had', async () => {

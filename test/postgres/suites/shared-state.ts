@@ -27,7 +27,7 @@ export function sharedStateSuite(use: UseServer): void {
         clock: systemClock,
         log: new RecordingLog(),
       })
-      const [leases, codes] = [new PostgresLeases(database), new PostgresSignInCodes(database)]
+      const [leases, codes] = [new PostgresLeases(database, [0]), new PostgresSignInCodes(database)]
       return { database, leases, codes, rateCounters }
     }
     const [one, other] = [openProcess(), openProcess()]

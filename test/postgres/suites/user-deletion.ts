@@ -9,14 +9,14 @@ import {
   continueUserDeletion,
   UserDeletions,
 } from '../../../src/postgres/control/user-deletions.ts'
-import { Database } from '../../../src/postgres/server/database.ts'
+import type { ShardServers } from '../../../src/postgres/server/shard-servers.ts'
 import { systemClock as clock } from '../../../src/system/clock.ts'
 import { commit, measurement, NOW_MS, PERMISSIVE, submission } from '../../contract/open-data.ts'
 import type { OpenData } from '../../contract/open-data.ts'
 import { ask, statusOf } from '../../support/lanes.ts'
 import { countLockWaits, endLockWaits } from '../../support/lock-waits.ts'
 import { RecordingLog } from '../../support/log.ts'
-import { openProcess } from '../../support/postgres-process.ts'
+import { allIn, closeServers, openProcess, openServers } from '../../support/postgres-process.ts'
 import { newMigratedDatabase } from '../../support/postgres.ts'
 import type { TestDatabase, UseServer } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
@@ -32,7 +32,7 @@ export function userDeletionSuite(use: UseServer): void {
   let data: OpenData
   let userId: number
   let otherId: number
-  const opened: Database[] = []
+  const opened: ShardServers[] = []
 
   beforeEach(async () => {
     database = await newMigratedDatabase(postgres())
@@ -41,7 +41,7 @@ export function userDeletionSuite(use: UseServer): void {
     otherId = await createUser('ben@example.org')
   })
   afterEach(async () => {
-    for (const one of opened.splice(0)) await one.close()
+    for (const one of opened.splice(0)) await closeServers(one)
     await data.close()
     await database.remove()
   })
@@ -56,11 +56,14 @@ export function userDeletionSuite(use: UseServer): void {
   /** A node locks only rows of one shard for a statement. */
   const acceptedOf = (user: number) =>
     `SELECT FROM accepted_per_day WHERE shard = ${data.committer.queueOf(user)}`
+  const openServer = async () => {
+    const servers = await openServers(database.url)
+    opened.push(servers)
+    return allIn(servers)
+  }
   /** The next step, by a process that ends after it. */
   const takeStep = async () => {
-    const process = new Database(database.url, 1)
-    opened.push(process)
-    return continueUserDeletion(process, NOW_MS)
+    return continueUserDeletion(await openServer(), NOW_MS)
   }
   const waitForLock = () =>
     until('it waits for a lock', async () => (await countLockWaits(database.url)) > 0)
@@ -135,9 +138,11 @@ export function userDeletionSuite(use: UseServer): void {
       await killed
     })
     expect(await read('SELECT FROM sensor_deletions')).to.have.lengthOf(0)
-    const process = new Database(database.url, 1)
-    opened.push(process)
-    const service = new UserDeletions({ database: process, clock, log: new RecordingLog() })
+    const service = new UserDeletions({
+      server: await openServer(),
+      clock,
+      log: new RecordingLog(),
+    })
     service.start()
     await until('it is finished', async () => {
       return (await read('SELECT FROM user_deletions')).length === 0
