@@ -25,6 +25,7 @@ import { createAccounts } from '../../src/postgres/verify/accounts.ts'
 import { systemClock as clock } from '../../src/system/clock.ts'
 import { PrometheusMetrics } from '../../src/metrics/metrics.ts'
 import type { OpenData } from '../contract/open-data.ts'
+import type { JournalQueue } from '../../src/ports/journal-queue.ts'
 import { newWitness } from './lanes.ts'
 import { RecordingLog } from './log.ts'
 
@@ -65,6 +66,12 @@ export function allIn({ main, shards }: ShardServers): ShardServer {
   return { shards: shards.numbers, database: main }
 }
 
+/** A process, with what it forwards on each server. */
+export interface OpenProcess extends OpenData {
+  readonly servers: ShardServers
+  readonly openQueue: (server: ShardServer) => JournalQueue
+}
+
 /**
  * Opens the data as another process.
  *
@@ -74,7 +81,7 @@ export async function openProcess(
   databaseUrl: string,
   rules: AcceptanceRules,
   keptMs?: number,
-): Promise<OpenData> {
+): Promise<OpenProcess> {
   const owner = `process ${process.pid}.${++processes}`
   const servers = await openServers(databaseUrl, 4)
   const { main: database } = servers
@@ -82,9 +89,12 @@ export async function openProcess(
   const [log, metrics] = [new RecordingLog(), new PrometheusMetrics()]
   const onAwaited = () => undefined
   const progress = new PostgresForwardProgress({ servers, clock, log, metrics, onAwaited })
-  const collaborators = { servers, server, progress, clock, log }
   const retention = keptMs === undefined ? undefined : { keptMs, measurementsMax: KEPT_MAX }
-  const queue = new PostgresJournalQueue(collaborators, { owner, retention })
+  const openQueue = (of: ShardServer) => {
+    const collaborators = { servers, server: of, progress, clock, log }
+    return new PostgresJournalQueue(collaborators, { owner, retention })
+  }
+  const queue = openQueue(server)
   const onJournalled = () => queue.notify()
   const witness = newWitness({ owner })
   const greet = async (client: ClientBase) => void (await noticeTakeover(client, witness))
@@ -104,6 +114,8 @@ export async function openProcess(
   )
   const writer = createControlWriter({ servers, clock }, rules, onJournalled)
   return {
+    servers,
+    openQueue,
     committer,
     queue,
     jobs: createDeletionJobs(server),

@@ -4,8 +4,8 @@
 import { openSync, writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Submissions } from '../../src/ingest/submissions.ts'
-import { Database } from '../../src/postgres/server/database.ts'
 import { PostgresMeasurementWriter } from '../../src/postgres/measurements/measurement-writer.ts'
+import type { ShardServer } from '../../src/postgres/server/shard-servers.ts'
 import { openProcess, submissionsOver } from './postgres-process.ts'
 import { RACE_RULES, RACE_USERS, raceEvent } from './race-events.ts'
 import type { RaceAnswer } from './race-events.ts'
@@ -61,19 +61,20 @@ async function statusesOf(submission: Parameters<Submissions['submit']>[0]) {
   }
 }
 
-async function forward(): Promise<void> {
-  const writer = new PostgresMeasurementWriter(new Database(url, 2))
+async function forward(server: ShardServer): Promise<void> {
+  const queue = data.openQueue(server)
+  const writer = new PostgresMeasurementWriter(server.database)
   while (isRunning()) {
     try {
-      const batch = await data.queue.claim(5_000)
+      const batch = await queue.claim(5_000)
       if (batch === undefined) {
         await pause(20)
         continue
       }
       await writer.write(batch)
-      await data.queue.settle(batch, WRITTEN)
+      await queue.settle(batch, WRITTEN)
     } catch {
-      await data.queue.release()
+      await queue.release()
       await pause(100)
     }
   }
@@ -93,5 +94,6 @@ async function deleteSensors(): Promise<void> {
   }
 }
 
-await Promise.all([forward(), deleteSensors(), ...Array.from({ length: SENDERS }, send)])
+const forwarding = data.servers.all.map(forward)
+await Promise.all([...forwarding, deleteSensors(), ...Array.from({ length: SENDERS }, send)])
 process.exit(0)

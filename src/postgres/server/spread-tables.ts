@@ -1,7 +1,7 @@
-// Spreads the tables over the workers of a Citus cluster: those that grow by their shard, so that
-// all of a user is on one worker; the others, which are small, are copied to every worker. What may
-// be lost (rates, codes, leases) stays on the coordinator. All of it is one transaction: whoever is
-// killed has spread nothing.
+// Spreads the tables over the workers of a Citus cluster by their shard, so that all of a user is on
+// one worker. Users, tokens and what else is small stay on the coordinator: copies on each worker
+// would be written only while all are there, and by one transaction at a time. All of it is one
+// transaction: whoever is killed has spread nothing.
 
 import type pg from 'pg'
 import { firstStreamOf } from '../../domain/shard.ts'
@@ -22,18 +22,7 @@ const OF_USERS_EVENTS = ['ledger', 'set_aside']
 const OF_SENSORS = ['tie_breaks', 'accepted_per_day', 'measurements_hour', 'measurements_day']
 /** Their rows stay in the first shard. */
 const OF_STREAMS = ['streams', 'stream_forwarded', 'journal', 'history_revisions', 'store_life']
-const COPIED = [
-  'users',
-  'access_tokens',
-  'identities',
-  'sign_in_links',
-  'refused',
-  'refused_totals',
-  'skipped_series',
-  'data_identity',
-  'takeovers',
-  'measurement_store',
-]
+const COPIED = ['data_identity']
 
 const STATE = `
   SELECT (SELECT groupid FROM pg_dist_local_group) AS "group",

@@ -16,17 +16,22 @@ export function changesSuite(use: UseServer): void {
   describeCursors('PostgreSQL', newData)
 
   describe('with the journal streams of hundreds of processes', () => {
+    let shard = 0
     const addStreams = (url: string, from: number, to: number) =>
       ask(
         url,
         `INSERT INTO streams (shard, stream_id, head)
-         SELECT 0, id, 1099511627776 * 9 + id FROM generate_series(${from}, ${to}) AS id`,
+         SELECT $1, $1::int * 65536 + id, 1099511627776 * 9 + id
+         FROM generate_series(${from}, ${to}) AS id`,
+        shard,
       )
 
     it('have cursors of 8 KiB, and beyond that begin anew', async () => {
       const { url, remove } = await newMigratedDatabase(postgres())
       const data = await openProcess(url, PERMISSIVE)
-      const client = await CursorClient.open(data, await newUser(data))
+      const userId = await newUser(data)
+      shard = data.committer.queueOf(userId)
+      const client = await CursorClient.open(data, userId)
       await addStreams(url, 1, 750)
       const [cursor, eventId] = [await client.newCursor(), await client.newEventId()]
       expect(cursor.length).to.be.within(7_000, 8_192)

@@ -6,6 +6,7 @@ import {
   createControlReader,
   createStoreRecords,
 } from '../../../src/postgres/control/control-reader.ts'
+import { firstStreamOf, shardOf } from '../../../src/domain/shard.ts'
 import { connectAlone } from '../../../src/postgres/server/connection.ts'
 import { createControlWriter } from '../../../src/postgres/control/control-writer.ts'
 import { createDeletionJobs } from '../../../src/postgres/control/deletion-jobs.ts'
@@ -145,15 +146,20 @@ export function controlSuite(use: UseServer, { isOneServer }: SuiteScope): void 
   it('has a deleted sensor deleted from the store once all streams are past its end', async () => {
     const sensor = await first().writer.createSensor(userId, 'cellar', undefined)
     const sensorId = typeof sensor === 'object' ? sensor.id : 0
+    const { shards } = first().servers
+    const control = firstStreamOf(shards.of(userId))
+    const stream = control + 1
     for (const table of ['streams', 'stream_forwarded']) {
-      await first().sql.change(`INSERT INTO ${table} (shard, stream_id) VALUES (0, 1)`)
+      const values = [shardOf(userId), stream]
+      await first().sql.change(`INSERT INTO ${table} (shard, stream_id) VALUES ($1, $2)`, values)
     }
-    await first().sql.change('UPDATE streams SET head = 5 WHERE stream_id = 1')
+    await first().sql.change('UPDATE streams SET head = 5 WHERE stream_id = $1', [stream])
     await second().writer.deleteSensor(userId, sensorId)
     const due = () => second().jobs.due(Date.now() + 1_000)
-    await first().sql.change('UPDATE stream_forwarded SET seq = 9 WHERE stream_id = 0')
+    const forwardTo = 'UPDATE stream_forwarded SET seq = $2 WHERE stream_id = $1'
+    await first().sql.change(forwardTo, [control, 9])
     expect(await due()).to.deep.equal([])
-    await first().sql.change('UPDATE stream_forwarded SET seq = 5 WHERE stream_id = 1')
+    await first().sql.change(forwardTo, [stream, 5])
     const [job] = await due()
     if (job === undefined) throw new Error('it is not due')
     await first().jobs.notePass(job, Date.now() + 60_000)

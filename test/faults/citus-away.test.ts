@@ -1,0 +1,94 @@
+// Goal: a worker that is away costs only its own users something. Method: a whole service on a
+// coordinator and two workers, a user on each; one worker is killed, and started again.
+
+import { expect } from 'chai'
+import { createService } from '../../src/compose.ts'
+import type { Service } from '../../src/compose.ts'
+import { loadConfig } from '../../src/config.ts'
+import { openOperations } from '../../src/data-dir/operations.ts'
+import { useCitusCluster } from '../support/citus.ts'
+import { send } from '../support/http.ts'
+import { ask } from '../support/lanes.ts'
+import { RecordingLog } from '../support/log.ts'
+import { newDatabase } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
+import { expectClean } from '../support/verify.ts'
+
+const AT = '2026-11-20T10:15:00.000Z'
+const RANGE = 'from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&bucket=raw'
+/** Enough for one on each worker. */
+const USERS = 12
+const FIND_PORT = `
+  SELECT nodeport AS port FROM user_state AS u, LATERAL (
+    SELECT nodeport FROM pg_dist_shard_placement
+    WHERE shardid = get_shard_id_for_distribution_column('user_state', u.shard)) AS p
+  WHERE u.user_id = (SELECT id FROM users WHERE email = $1)`
+
+describe('a worker of Citus that is away', () => {
+  const citus = useCitusCluster()
+  let databaseUrl: string
+  let service: Service
+  let url: string
+  /** Of a user of each worker, by its port. */
+  const tokens = new Map<number, string>()
+
+  before(async () => {
+    databaseUrl = (await newDatabase(citus())).url
+    const config = loadConfig({ PORT: '0', DATABASE_URL: databaseUrl })
+    service = await createService(config, { log: new RecordingLog() })
+    ;({ url } = await service.start())
+    const { operations, close } = await openOperations(config)
+    for (let made = 0; made < USERS && tokens.size < 2; made++) {
+      const email = `user${made}@example.org`
+      await operations.createUser({ email })
+      const [found] = await ask<{ port: number }>(databaseUrl, FIND_PORT, email)
+      const { token } = await operations.createToken({ user: email, name: 'gateway' })
+      tokens.set(found?.port ?? 0, token)
+    }
+    await close()
+  })
+  after(() => service?.stop())
+
+  const submit = async (token: string, event: string, temp = 3) => {
+    const body = { event_id: event, sn: 'cellar', temp, timestamp: AT }
+    return send(url, { method: 'POST', path: '/api/v1/measurements', token, body })
+  }
+  const statusOf = async (token: string, event: string) => (await submit(token, event)).status
+  const sensorOf = async (token: string) => {
+    const { body } = await send(url, { path: '/api/v1/sensors', token })
+    return `/api/v1/sensors/${body.data[0]?.id}`
+  }
+  const untilReadable = (token: string, measurements: number) =>
+    until('the history is complete', async () => {
+      const path = `${await sensorOf(token)}/measurements?${RANGE}`
+      const { data } = (await send(url, { path, token })).body
+      return data?.complete === true && data.points.length === measurements
+    })
+
+  it('lets the users of the other one go on, and its own once it is back', async () => {
+    const [away] = citus().workers
+    const port = Number(new URL(away?.url() ?? '').port)
+    const own = tokens.get(port) ?? ''
+    const [other = ''] = [...tokens.values()].filter((token) => token !== own)
+    for (const token of [own, other]) expect(await statusOf(token, 'before')).to.equal(201)
+    await untilReadable(own, 1)
+    await away?.kill()
+
+    for (const event of ['first', 'second']) expect(await statusOf(other, event)).to.equal(201)
+    await untilReadable(other, 3)
+    const path = await sensorOf(other)
+    const body = { alias: 'Cellar' }
+    expect((await send(url, { method: 'PATCH', path, token: other, body })).status).to.equal(200)
+    const refused = await submit(own, 'first')
+    expect(refused.status).to.equal(503)
+    expect(refused.headers['retry-after']).to.be.a('string')
+
+    await away?.restart()
+    await until('its users are served again', async () => {
+      return [200, 201].includes(await statusOf(own, 'first'))
+    })
+    for (const event of ['before', 'first']) expect(await statusOf(own, event)).to.equal(200)
+    await untilReadable(own, 2)
+    expect(await expectClean('nowhere', { DATABASE_URL: databaseUrl })).to.equal(5)
+  })
+})
