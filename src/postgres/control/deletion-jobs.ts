@@ -10,7 +10,7 @@ import type { ShardServer } from '../server/shard-servers.ts'
 const IS_FORWARDED = `
   d.shard = ANY ($2::smallint[]) AND NOT EXISTS (
     SELECT 1 FROM stream_forwarded f
-    WHERE f.shard = d.shard AND f.seq <
+    WHERE f.shard = ANY ($2::smallint[]) AND f.shard = d.shard AND f.seq <
       (regexp_match(',' || d.heads, ',' || f.stream_id || ':(\\d+)'))[1]::bigint)
   ORDER BY shard, sensor_id`
 const NOTE_PASS = `

@@ -7,7 +7,8 @@ const LEASE = `statement_timestamp() + interval '3 seconds'`
 
 const IS_FREE = '(f.lease_until IS NULL OR f.lease_until < statement_timestamp())'
 
-const IN_SHARDS = 'f.shard = ANY ($1::smallint[])'
+/** Said of each table: Citus would ask other servers for those of which it is not. */
+const inShards = (table: string) => `${table}.shard = ANY ($1::smallint[])`
 
 /** Streams with rows to write that nobody forwards; at most two a shard, to leave others some. */
 export const FIND_FREE = `
@@ -15,7 +16,8 @@ export const FIND_FREE = `
     SELECT f.stream_id AS stream, row_number() OVER (PARTITION BY f.shard ORDER BY f.stream_id) AS n
     FROM stream_forwarded AS f
     JOIN streams AS s ON s.shard = f.shard AND s.stream_id = f.stream_id
-    WHERE ${IN_SHARDS} AND (s.head > f.seq OR f.replayed_seq IS NOT NULL) AND ${IS_FREE}) AS free
+    WHERE ${inShards('f')} AND ${inShards('s')}
+      AND (s.head > f.seq OR f.replayed_seq IS NOT NULL) AND ${IS_FREE}) AS free
   WHERE n <= 2 ORDER BY n, stream`
 
 /** No row: another process was faster. */
@@ -96,9 +98,9 @@ export const OLDEST_UNSETTLED = `
   FROM stream_forwarded AS f
   CROSS JOIN LATERAL (
     SELECT committed_at_ms FROM journal AS j
-    WHERE j.shard = f.shard AND j.stream_id = f.stream_id AND j.seq > f.seq
+    WHERE ${inShards('j')} AND j.shard = f.shard AND j.stream_id = f.stream_id AND j.seq > f.seq
     ORDER BY j.seq LIMIT 1) AS next
-  WHERE ${IN_SHARDS}`
+  WHERE ${inShards('f')}`
 
 /** Whether there are rows to claim: after those claimed by this process, or in free streams. */
 export const HAS_ROWS = `
@@ -106,7 +108,8 @@ export const HAS_ROWS = `
   JOIN stream_forwarded AS f ON f.shard = s.shard AND f.stream_id = s.stream_id
   LEFT JOIN unnest($2::int[], $3::bigint[]) AS held (stream_id, seq)
     ON held.stream_id = s.stream_id
-  WHERE ${IN_SHARDS} AND s.head > coalesce(held.seq, f.seq) AND (held.seq IS NOT NULL OR ${IS_FREE})
+  WHERE ${inShards('s')} AND ${inShards('f')} AND s.head > coalesce(held.seq, f.seq)
+    AND (held.seq IS NOT NULL OR ${IS_FREE})
   LIMIT 1`
 
 /** A forwarder that lost its lease may write late: what it wrote is deleted once more. */
@@ -132,7 +135,7 @@ export const PRUNE = `
       greatest(${SERVER_TIME_MS} - $3::bigint, $4::bigint)) AS before_ms) AS bounds
     CROSS JOIN LATERAL (
       SELECT seq, committed_at_ms FROM journal AS j
-      WHERE j.shard = f.shard AND j.stream_id = f.stream_id
+      WHERE j.shard = $1 AND j.stream_id = f.stream_id
         AND j.seq <= least(f.seq, f.replayed_seq)
       ORDER BY j.seq LIMIT 1000) AS oldest
     WHERE f.shard = $1 AND oldest.committed_at_ms < bounds.before_ms
@@ -181,4 +184,4 @@ export const SUM_BACKLOG = `
     min(j.committed_at_ms) AS "oldestAtMs"
   FROM stream_forwarded AS f
   JOIN journal AS j ON j.shard = f.shard AND j.stream_id = f.stream_id AND j.seq > f.seq
-  WHERE ${IN_SHARDS}`
+  WHERE ${inShards('f')} AND ${inShards('j')}`

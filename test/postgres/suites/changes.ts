@@ -21,7 +21,7 @@ export function changesSuite(use: UseServer): void {
       ask(
         url,
         `INSERT INTO streams (shard, stream_id, head)
-         SELECT $1, $1::int * 65536 + id, 1099511627776 * 9 + id
+         SELECT $1::int, $1::int * 65536 + id, 1099511627776 * 9 + id
          FROM generate_series(${from}, ${to}) AS id`,
         shard,
       )
