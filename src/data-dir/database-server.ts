@@ -10,6 +10,7 @@ import { connectAlone } from '../postgres/server/connection.ts'
 import { Database } from '../postgres/server/database.ts'
 import { migrate, readSchemaState, spreadDatabase } from '../postgres/server/migrate.ts'
 import { checkServer } from '../postgres/server/server-check.ts'
+import { CannotSpread } from '../postgres/server/spread-tables.ts'
 import type { ServerState } from '../postgres/server/server-check.ts'
 import { countingFault } from '../postgres/stream/counting-check.ts'
 
@@ -81,6 +82,7 @@ async function orFailed<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
+    if (error instanceof CannotSpread) throw failed(error.message, error.remedy, { cause: error })
     const reason = error instanceof Error ? error.message : String(error)
     throw failed(`the database of DATABASE_URL cannot be used: ${reason}`)
   }

@@ -64,23 +64,21 @@ export class CitusCluster implements TestPostgres {
   readonly #programs: string
   readonly #templates = new Set<string>()
 
-  private constructor(programs: string, [coordinator, ...workers]: readonly Node[]) {
+  private constructor(programs: string, [coordinator, ...workers]: readonly PostgresServer[]) {
     if (coordinator === undefined) throw new Error('there is no coordinator')
     this.#programs = programs
-    this.coordinator = coordinator.server
-    this.workers = workers.map(({ server }) => server)
+    this.coordinator = coordinator
+    this.workers = workers
   }
 
   /** @param programs the folder of initdb and postgres */
   static async start(programs: string): Promise<CitusCluster> {
-    const nodes: Node[] = []
+    const nodes: PostgresServer[] = []
     for (let count = 0; count <= WORKERS; count++) nodes.push(await startNode(programs))
     const cluster = new CitusCluster(programs, nodes)
-    await Promise.all(nodes.map(({ server }) => createPart(server, BARE)))
-    for (const [at, { port }] of nodes.entries()) {
-      const call = at === 0 ? 'citus_set_coordinator_host' : 'citus_add_node'
-      await runOnce(cluster.url(BARE), `SELECT ${call}('127.0.0.1', ${port})`)
-    }
+    await runOnce(cluster.url('postgres'), `CREATE DATABASE ${BARE}`)
+    await cluster.makeCoordinator(BARE)
+    await cluster.addWorkers(BARE)
     return cluster
   }
 
@@ -103,13 +101,25 @@ export class CitusCluster implements TestPostgres {
     await this.#onEachNode((node) => dropPart(node, name))
   }
 
+  /** Has a database that is only on the coordinator's server know of Citus, but of no worker. */
+  async makeCoordinator(database: string): Promise<void> {
+    await runOnce(this.url(database), 'CREATE EXTENSION citus')
+    await addNode('citus_set_coordinator_host', this.url(database), this.coordinator)
+  }
+
+  /** The workers have nothing of the database yet. */
+  async addWorkers(database: string): Promise<void> {
+    await Promise.all(this.workers.map((worker) => createPart(worker, database)))
+    for (const worker of this.workers) await addNode('citus_add_node', this.url(database), worker)
+  }
+
   /** Gives a database another worker, which has nothing of it yet. */
   async addWorker(database: string): Promise<PostgresServer> {
-    const { server, port } = await startNode(this.#programs)
-    this.workers.push(server)
-    await createPart(server, database)
-    await runOnce(this.url(database), `SELECT citus_add_node('127.0.0.1', ${port})`)
-    return server
+    const worker = await startNode(this.#programs)
+    this.workers.push(worker)
+    await createPart(worker, database)
+    await addNode('citus_add_node', this.url(database), worker)
+    return worker
   }
 
   async remove(): Promise<void> {
@@ -121,14 +131,14 @@ export class CitusCluster implements TestPostgres {
   }
 }
 
-interface Node {
-  readonly server: PostgresServer
-  readonly port: number
+async function startNode(programs: string): Promise<PostgresServer> {
+  return PostgresServer.start(programs, { port: await freePort(), always: SETTINGS })
 }
 
-async function startNode(programs: string): Promise<Node> {
-  const port = await freePort()
-  return { server: await PostgresServer.start(programs, { port, always: SETTINGS }), port }
+/** @param call of Citus, on the coordinator's database */
+async function addNode(call: string, url: string, node: PostgresServer): Promise<void> {
+  const { hostname, port } = new URL(node.url())
+  await runOnce(url, `SELECT ${call}('${hostname}', ${port})`)
 }
 
 async function createPart(node: PostgresServer, database: string): Promise<void> {

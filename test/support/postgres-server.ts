@@ -164,12 +164,27 @@ export class PostgresServer {
     child.kill('SIGSTOP')
     const children = childrenOf(child.pid)
     child.kill('SIGKILL')
-    for (const pid of children) killIfThere(pid)
+    for (const pid of children) signalIfThere(pid, 'SIGKILL')
     await exited
     // The next one refuses the shared memory of any that is still there.
     await until('all its processes are gone', () => {
       return !children.some((pid) => existsSync(`/proc/${pid}`))
     })
+  }
+
+  /** Stops all its processes where they are: it answers nothing, and its connections stay. */
+  freeze(): void {
+    const pid = this.#child?.pid
+    if (pid === undefined) throw new Error('it does not run')
+    // First the one that would start more of them.
+    process.kill(pid, 'SIGSTOP')
+    for (const child of childrenOf(pid)) signalIfThere(child, 'SIGSTOP')
+  }
+
+  thaw(): void {
+    const pid = this.#child?.pid
+    if (pid === undefined) return
+    for (const child of [...childrenOf(pid), pid]) signalIfThere(child, 'SIGCONT')
   }
 
   /** Ends it and removes what it had. */
@@ -214,9 +229,9 @@ function childrenOf(parent: number): number[] {
   return text.trim().split(' ').filter(Boolean).map(Number)
 }
 
-function killIfThere(pid: number): void {
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGKILL')
+    process.kill(pid, signal)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }

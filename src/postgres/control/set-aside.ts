@@ -19,8 +19,8 @@ const TAKE = `
   DELETE FROM set_aside WHERE shard = $1 AND id = ANY ($2) RETURNING ${SET_ASIDE_COLUMNS}`
 const TOUCH_SENSORS = `
   UPDATE sensor_state AS s SET stream_id = $4::int, seq = $5::bigint, version = s.version + 1,
-    pending = $4::int::text || ':' || $5::bigint::text || coalesce(
-      (SELECT ',' || string_agg(p, ',') FROM unnest(string_to_array(s.pending, ',')) p
+    pending = $4::int || ':' || $5::bigint || coalesce(',' ||
+      (SELECT string_agg(p, ',') FROM unnest(string_to_array(s.pending, ',')) p
         WHERE split_part(p, ':', 1)::int <> $4::int), ''),
     oldest_at_ms = own.oldest_at_ms, ${TO_BEFORE}
   FROM unnest($2::int[], $3::bigint[]) AS own (sensor_id, oldest_at_ms)

@@ -3,10 +3,16 @@
 // a time, by locking a row: where tables are spread over machines, advisory locks are per node.
 
 import type pg from 'pg'
-import { connectAlone } from './connection.ts'
-import { codeOf, DUPLICATE_OBJECT, DUPLICATE_TABLE, UNIQUE_VIOLATION } from './failures.ts'
+import { connectAlone, readRow } from './connection.ts'
+import {
+  codeOf,
+  DUPLICATE_OBJECT,
+  DUPLICATE_TABLE,
+  LOCK_NOT_AVAILABLE,
+  UNIQUE_VIOLATION,
+} from './failures.ts'
 import { MIGRATIONS } from './schema.ts'
-import { CannotSpread, OTHERS_WORK, readCitus, spreadTables } from './spread-tables.ts'
+import { othersWork, readCitus, refuseOthers, spreadTables } from './spread-tables.ts'
 import type { Migration } from './schema.ts'
 import type { WorkProgress } from '../../ports/system.ts'
 
@@ -45,8 +51,6 @@ const NEW_IDENTITY = `
     left(replace(gen_random_uuid()::text, '-', ''), 16),
     uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))
   ON CONFLICT (one) DO NOTHING`
-
-const LOCK_VERSION = `SET LOCAL lock_timeout = '10s'; ${READ_VERSION} FOR UPDATE`
 
 /** Spreading new tables takes a second or two. */
 const UNSEEN: WorkProgress = { begin: () => undefined, advance: () => undefined }
@@ -87,15 +91,13 @@ export async function spreadDatabase(
   const client = await connectAlone(databaseUrl, false)
   try {
     if (!(await isToSpread(client))) return false
-    await client.query('BEGIN')
-    await client.query(LOCK_VERSION)
-    const { rows } = await client.query<{ isBusy: boolean }>(OTHERS_WORK)
-    if (rows[0]?.isBusy !== false) {
-      throw new CannotSpread('processes work on the database: stop them, and run it again')
-    }
-    await spreadTables(client, progress)
-    await client.query('COMMIT')
+    await whileLocked(client, async () => {
+      await refuseOthers(client)
+      await spreadTables(client, progress)
+    })
     return true
+  } catch (error) {
+    throw codeOf(error) === LOCK_NOT_AVAILABLE ? othersWork({ cause: error }) : error
   } finally {
     await client.end()
   }
@@ -103,7 +105,7 @@ export async function spreadDatabase(
 
 async function isToSpread(client: pg.ClientBase): Promise<boolean> {
   const citus = await readCitus(client)
-  return citus !== undefined && citus.group === 0 && citus.workers > 0 && !citus.isSpread
+  return citus !== undefined && citus.group === 0 && citus.workers > 0 && citus.isLocal
 }
 
 /** @throws SchemaTooNew */
@@ -132,26 +134,30 @@ async function createVersionTable(client: pg.ClientBase): Promise<void> {
 }
 
 /** @returns whether it had to be applied */
-async function applyOne(client: pg.ClientBase, migration: Migration): Promise<boolean> {
+function applyOne(client: pg.ClientBase, migration: Migration): Promise<boolean> {
   const { version, oldestVersion, sql } = migration
+  return whileLocked(client, async (state) => {
+    if (state.version >= version) return false
+    await client.query(sql)
+    await client.query(NEW_IDENTITY)
+    if (state.version === 0 && (await isToSpread(client))) await spreadTables(client, UNSEEN)
+    await client.query('UPDATE schema_version SET version = $1, oldest_version = $2', [
+      version,
+      oldestVersion,
+    ])
+    return true
+  })
+}
+
+/** Works in a transaction, one process at a time; if it fails, the connection is of no use. */
+async function whileLocked<Result>(
+  client: pg.ClientBase,
+  work: (state: SchemaState) => Promise<Result>,
+): Promise<Result> {
   await client.query('BEGIN')
-  try {
-    const state = (await client.query<SchemaState>(`${READ_VERSION} FOR UPDATE`)).rows[0]
-    if (state !== undefined && state.oldestVersion > SCHEMA_VERSION) throw new SchemaTooNew(state)
-    const isNew = state !== undefined && state.version < version
-    if (isNew) {
-      await client.query(sql)
-      await client.query(NEW_IDENTITY)
-      if (state.version === 0 && (await isToSpread(client))) await spreadTables(client, UNSEEN)
-      await client.query('UPDATE schema_version SET version = $1, oldest_version = $2', [
-        version,
-        oldestVersion,
-      ])
-    }
-    await client.query('COMMIT')
-    return isNew
-  } catch (error) {
-    await client.query('ROLLBACK')
-    throw error
-  }
+  const state = await readRow<SchemaState>(client, `${READ_VERSION} FOR UPDATE`)
+  if (state.oldestVersion > SCHEMA_VERSION) throw new SchemaTooNew(state)
+  const result = await work(state)
+  await client.query('COMMIT')
+  return result
 }

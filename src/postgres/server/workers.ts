@@ -25,7 +25,6 @@ export interface Worker {
   readonly answer: { readonly server: string; readonly streams: string | null } | null
 }
 
-const HAS_CITUS = `SELECT to_regclass('pg_dist_node') IS NOT NULL AS "hasCitus"`
 /** Every primary but the coordinator. */
 const FIND_WORKERS = `
   SELECT groupid AS "group", nodename AS host, nodeport AS port FROM pg_dist_node
@@ -48,11 +47,6 @@ const questionTo = (shards: readonly number[]) => `
 
 /** SQL: streams as a `StreamsText`. */
 export const STREAMS_TEXT = `string_agg(concat_ws(':', stream_id, head, fence), ',')`
-
-export async function hasCitus(client: pg.ClientBase): Promise<boolean> {
-  const { rows } = await client.query<{ hasCitus: boolean }>(HAS_CITUS)
-  return rows[0]?.hasCitus === true
-}
 
 /** None without Citus, or while it has no tables of ours. */
 export async function readWorkers(client: pg.ClientBase): Promise<readonly Worker[]> {

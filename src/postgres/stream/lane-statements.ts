@@ -21,15 +21,21 @@ export const TAKE_FREE_STREAM = `
     ORDER BY stream_id = $3 DESC, stream_id LIMIT 1 FOR UPDATE SKIP LOCKED)
   RETURNING stream_id AS stream, fence`
 
+/**
+ * The forwarder's side of a new stream, before the stream. A statement for each: Citus sends
+ * rows from one part of a statement to the next by way of all nodes.
+ */
+export const PREPARE_STREAM = `
+  INSERT INTO stream_forwarded (shard, stream_id)
+  SELECT shard, max(stream_id) + 1 FROM streams WHERE shard = $1 GROUP BY shard
+  ON CONFLICT (shard, stream_id) DO NOTHING`
+
+/** No row: another process was faster. */
 export const MAKE_STREAM = `
-  WITH made AS (
-    INSERT INTO streams (shard, stream_id, fence, owner, lease_until)
-    SELECT shard, max(stream_id) + 1, 1, $2, ${LEASE} FROM streams WHERE shard = $1 GROUP BY shard
-    ON CONFLICT (shard, stream_id) DO NOTHING RETURNING shard, stream_id, fence
-  ), forwarded AS (
-    INSERT INTO stream_forwarded (shard, stream_id) SELECT shard, stream_id FROM made
-  )
-  SELECT stream_id AS stream, fence FROM made`
+  INSERT INTO streams (shard, stream_id, fence, owner, lease_until)
+  SELECT shard, stream_id, 1, $2, ${LEASE} FROM stream_forwarded
+  WHERE shard = $1 AND stream_id = (SELECT max(stream_id) + 1 FROM streams WHERE shard = $1)
+  ON CONFLICT (shard, stream_id) DO NOTHING RETURNING stream_id AS stream, fence`
 
 /** Waits for the last owner's transaction: afterwards its outcome is final. */
 export const TAKE_STREAM = `

@@ -136,13 +136,19 @@ export class Lane {
   async #takeStream(session: Session): Promise<HeldStream> {
     const { owner } = this.#settings
     for (;;) {
-      const mine = [this.#shard, owner]
-      const free = await session.send<HeldStream>(sql.TAKE_FREE_STREAM, [...mine, this.#lastStream])
-      const held = free.rows[0] ?? (await session.send<HeldStream>(sql.MAKE_STREAM, mine)).rows[0]
+      const place = [this.#shard, owner, this.#lastStream]
+      const free = await session.send<HeldStream>(sql.TAKE_FREE_STREAM, place)
+      const held = free.rows[0] ?? (await this.#makeStream(session))
       if (held === undefined) continue
       this.#lastStream = held.stream
       return held
     }
+  }
+
+  async #makeStream(session: Session): Promise<HeldStream | undefined> {
+    await session.send(sql.PREPARE_STREAM, [this.#shard])
+    const mine = [this.#shard, this.#settings.owner]
+    return (await session.send<HeldStream>(sql.MAKE_STREAM, mine)).rows[0]
   }
 
   /**

@@ -1,0 +1,132 @@
+// Goal: what a lane commits is the work of one worker, whatever the other nodes do. Method: the
+// plan of each statement on that worker; and submissions while all other nodes are frozen.
+
+import { expect } from 'chai'
+import pg from 'pg'
+import { HOUR_MS } from '../../src/domain/time.ts'
+import { revisionStatements } from '../../src/postgres/stream/history-revisions.ts'
+import * as sql from '../../src/postgres/stream/lane-statements.ts'
+import {
+  accept,
+  measurement,
+  newUser,
+  NOW_MS,
+  PERMISSIVE,
+  statuses,
+  submission,
+} from '../contract/open-data.ts'
+import type { OpenData } from '../contract/open-data.ts'
+import { useCitusCluster } from '../support/citus.ts'
+import { ask } from '../support/lanes.ts'
+import { openProcess } from '../support/postgres-process.ts'
+import { newMigratedDatabase } from '../support/postgres.ts'
+import type { TestDatabase } from '../support/postgres.ts'
+import { within } from '../support/until.ts'
+
+/** Not of a shard. */
+const OF_COORDINATOR = ['LEAVE_STREAMS', 'TAKE_SENSOR_IDS']
+const revisions = revisionStatements({ shard: 0, ids: [] }, NOW_MS)
+const STATEMENTS = [
+  ...Object.entries(sql).filter(([name]) => !OF_COORDINATOR.includes(name)),
+  ...revisions.map(({ text }, at) => [`revision ${at}`, text] as const),
+]
+const SHARDS_AT = `
+  SELECT shard FROM shards JOIN pg_dist_shard_placement
+    ON shardid = get_shard_id_for_distribution_column('shards', shard)
+  WHERE nodeport = $1`
+
+const VALUES: Readonly<Record<string, string>> = { uuid: 'gen_random_uuid()' }
+const ANSWER_MS_MAX = 5_000
+/** New ones, an old one, and one of the same time. */
+const EVENTS = [0, 1, -400 * HOUR_MS, 2, 2, -300 * HOUR_MS, 3].map((afterMs, at) => {
+  return { eventId: `event ${at}`, measuredAtMs: NOW_MS + afterMs }
+})
+
+describe('what lanes send to a worker', () => {
+  const citus = useCitusCluster()
+  let database: TestDatabase
+  let data: OpenData | undefined
+  let port: string
+  let workerUrl: string
+  /** Of the worker. */
+  let shards: readonly number[]
+
+  before(async () => {
+    database = await newMigratedDatabase(citus())
+    workerUrl = citus().workers[0]?.url(database.name) ?? ''
+    ;({ port } = new URL(workerUrl))
+    const found = await ask<{ shard: number }>(database.url, SHARDS_AT, port)
+    shards = found.map(({ shard }) => shard)
+  })
+  afterEach(() => data?.close())
+
+  it('is one task of that worker', async () => {
+    const worker = new pg.Client({ connectionString: workerUrl })
+    await worker.connect()
+    const plans = new Map<string, unknown>()
+    for (const [name, text] of STATEMENTS) plans.set(name, await planOf(worker, text, shards[0]))
+    await worker.end()
+    for (const [name, plan] of plans) {
+      expect(valuesOf(plan, 'Custom Plan Provider'), name).to.satisfy(areAll('Citus Adaptive'))
+      expect(valuesOf(plan, 'Task Count'), name).to.satisfy(areAll(1))
+      expect(valuesOf(plan, 'Dependent Jobs'), name).to.deep.equal([])
+      const nodes = valuesOf(plan, 'Node').map((node) => /port=(\d+)/.exec(String(node))?.[1])
+      expect(nodes, name).to.satisfy(areAll(port))
+    }
+  })
+
+  it('is acknowledged while all other nodes are frozen, and stored once', async () => {
+    const opened = await openProcess(database.url, PERMISSIVE)
+    data = opened
+    let userId: number
+    do userId = await newUser(opened)
+    while (!shards.includes(opened.committer.queueOf(userId)))
+    const sent = EVENTS.map((event) => submission(userId, measurement(event)))
+    const [first, ...others] = sent
+    if (first === undefined) throw new Error('there is nothing to send')
+    // Connects the lane, and registers the sensor, whose id the coordinator gives.
+    expect(statuses(await accept(opened, first))).to.deep.equal(['created'])
+    const frozen = [citus().coordinator, ...citus().workers.slice(1)]
+    try {
+      for (const node of frozen) node.freeze()
+      for (const one of others) {
+        const receipt = await within('it is acknowledged', accept(opened, one), ANSWER_MS_MAX)
+        expect(statuses(receipt)).to.deep.equal(['created'])
+      }
+      for (const one of sent)
+        expect(statuses(await accept(opened, one))).to.deep.equal(['duplicate'])
+    } finally {
+      for (const node of frozen) node.thaw()
+    }
+    const known = 'SELECT 1 FROM ledger WHERE user_id = $1'
+    expect(await ask(database.url, known, userId)).to.have.lengthOf(sent.length)
+    for (const one of sent) expect(statuses(await accept(opened, one))).to.deep.equal(['duplicate'])
+  })
+})
+
+const areAll = (expected: unknown) => (found: readonly unknown[]) =>
+  found.length > 0 && found.every((one) => one === expected)
+
+/** All that a plan says under this name, at any depth. */
+function valuesOf(plan: unknown, name: string): unknown[] {
+  const found: unknown[] = []
+  JSON.stringify(plan, (key, value: unknown) => {
+    if (key === name) found.push(value)
+    return value
+  })
+  return found
+}
+
+/** With empty arrays, and some value for all but the shard. */
+async function planOf(client: pg.Client, text: string, shard = 0): Promise<unknown> {
+  await client.query(`PREPARE planned AS ${text}`)
+  const { rows } = await client.query<{ types: string[] }>(
+    `SELECT parameter_types::text[] AS types FROM pg_prepared_statements WHERE name = 'planned'`,
+  )
+  const [, ...types] = rows[0]?.types ?? []
+  const values = types.map((type) => (type.endsWith('[]') ? `'{}'` : (VALUES[type] ?? `'0'`)))
+  const order = `EXECUTE planned (${[shard, ...values].join(', ')})`
+  const explained = await client.query<{ 'QUERY PLAN': unknown }>(`EXPLAIN (FORMAT JSON) ${order}`)
+  await client.query('DEALLOCATE planned')
+  return explained.rows[0]?.['QUERY PLAN']
+}
