@@ -171,11 +171,11 @@ export async function declareRestored(
     await inTransaction(client, async () => {
       await lockRecorded(client)
       const look = await lookAtServer(client)
-      if (!look.recorded.isUndecided) await noticeFound(client, look)
-      await recordAs(client, toRecord(look, []), false)
       // Any node may be the one.
       const all = [COORDINATOR, ...look.server.workers.map(({ group }) => group)]
       await alignNodes(client, look, all)
+      if (!look.recorded.isUndecided) await noticeFound(client, look)
+      await recordAs(client, toRecord(look, []), false)
       await renew(client, 'restore', idsInStore)
     })
   } finally {

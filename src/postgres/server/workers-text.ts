@@ -1,5 +1,5 @@
-// What is recorded of the nodes of a Citus cluster, as a text: the servers that its workers are, and
-// which nodes were noticed to be other servers than before, until a takeover is decided.
+// What is recorded of the nodes of a Citus cluster, as a text: the servers that its workers are,
+// and which nodes were noticed to be other servers than before, until a takeover is decided.
 
 /**
  * `group=timeline/system identifier,…`: Citus numbers a worker and its standbys as one group. A
@@ -55,11 +55,14 @@ export function decidedOf(recorded: WorkersText): WorkersText {
 }
 
 function nodesIn(text: WorkersText): ReadonlyMap<number, RecordedNode> {
-  const nodes = new Map<number, RecordedNode>()
-  for (const [, group, server = '', mark] of text.matchAll(/(\d+)=([^,!]*)(!?)/g)) {
-    nodes.set(Number(group), { server, isNoticed: mark === '!' })
-  }
-  return nodes
+  const nodes = text === '' ? [] : text.split(',')
+  return new Map(
+    nodes.map((node) => {
+      const [group, server = ''] = node.split('=', 2)
+      const isNoticed = server.endsWith('!')
+      return [Number(group), { server: isNoticed ? server.slice(0, -1) : server, isNoticed }]
+    }),
+  )
 }
 
 function textOf(nodes: Iterable<readonly [group: number, node: RecordedNode]>): WorkersText {

@@ -3,6 +3,7 @@
 // is away.
 
 import type pg from 'pg'
+import { readRow } from './connection.ts'
 import { readShards } from './spread.ts'
 import type { FoundServer, WorkersText } from './workers-text.ts'
 
@@ -16,7 +17,7 @@ export interface Node {
 interface Place {
   readonly group: number
   readonly number: number
-  /** What a worker's copy of the data's identity is called: by the table's name, Citus reads any. */
+  /** What a worker's own copy of `data_identity` is called; for that name, Citus reads any. */
   readonly identity: string
 }
 
@@ -49,10 +50,13 @@ const FIND_PLACES = `
   FROM unnest($1::int[]) AS number
   JOIN pg_dist_placement p
     ON p.shardid = get_shard_id_for_distribution_column('shards', number::smallint)`
-/** SQL: whether a worker has parts of transactions of the coordinator that have not ended there. */
+/**
+ * SQL: whether a worker has parts of transactions of the coordinator that have not ended there.
+ * Citus would unfold the view pg_prepared_xacts, for which only a superuser has the rights.
+ */
 export const HAS_PREPARED = `
-  EXISTS (SELECT 1 FROM pg_prepared_xacts
-    WHERE database = current_database() AND gid LIKE 'citus\\_0\\_%')`
+  EXISTS (SELECT 1 FROM pg_prepared_xact() AS p JOIN pg_database AS d ON d.oid = p.dbid
+    WHERE d.datname = current_database() AND p.gid LIKE 'citus\\_0\\_%')`
 const ASK = `
   SELECT CASE WHEN success THEN result::json END AS answer
   FROM master_run_on_worker($1::text[], $2::int[], $3::text[], true) WITH ORDINALITY
@@ -65,10 +69,10 @@ const questionTo = (shards: readonly number[], identity: string) => `
     'recorded', (SELECT workers FROM ${identity}),
     'hasPrepared', ${HAS_PREPARED})
   FROM pg_control_system()`
+const MAY_RECOVER = `
+  SELECT has_function_privilege('recover_prepared_transactions()', 'execute') AS "mayRecover"`
 /** Only those that nobody is at any more. */
-const RECOVER = `
-  SELECT CASE WHEN has_function_privilege('recover_prepared_transactions()', 'execute')
-    THEN recover_prepared_transactions() END`
+const RECOVER = 'SELECT recover_prepared_transactions()'
 
 /** SQL: streams as a `StreamsText`. */
 export const STREAMS_TEXT = `string_agg(concat_ws(':', stream_id, head, fence), ',')`
@@ -129,5 +133,6 @@ export function havePrepared(workers: readonly Worker[]): boolean {
  * them. Call it outside of a transaction. Without the right to do so, we wait for Citus to do it.
  */
 export async function recoverPrepared(client: pg.ClientBase): Promise<void> {
-  await client.query(RECOVER)
+  const { mayRecover } = await readRow<{ mayRecover: boolean }>(client, MAY_RECOVER)
+  if (mayRecover) await client.query(RECOVER)
 }
