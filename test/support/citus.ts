@@ -59,7 +59,7 @@ export function useCitusCluster(): () => CitusCluster {
 
 /** A coordinator and its workers: each has its part of every database. */
 export class CitusCluster implements TestPostgres {
-  readonly coordinator: PostgresServer
+  coordinator: PostgresServer
   readonly workers: PostgresServer[]
   readonly #programs: string
   readonly #templates = new Set<string>()
@@ -120,6 +120,26 @@ export class CitusCluster implements TestPostgres {
     await createPart(worker, database)
     await addNode('citus_add_node', this.url(database), worker)
     return worker
+  }
+
+  /** What a node has now, to be put in its place later: a life of its own. */
+  async backUp(node: PostgresServer): Promise<PostgresServer> {
+    const port = Number(new URL(node.url()).port)
+    const backup = PostgresServer.empty(this.#programs, { port, always: SETTINGS })
+    await backup.copy(node, 'restored')
+    return backup
+  }
+
+  /** Puts a backup of a node in its place. */
+  async restore(node: PostgresServer, backup: PostgresServer): Promise<void> {
+    await node.remove()
+    await backup.restart()
+    await until('it is no standby', async () => {
+      const [row] = await runOnce(backup.url(), 'SELECT pg_is_in_recovery() AS "isStandby"')
+      return row?.['isStandby'] === false
+    })
+    if (node === this.coordinator) this.coordinator = backup
+    else this.workers.splice(this.workers.indexOf(node), 1, backup)
   }
 
   async remove(): Promise<void> {

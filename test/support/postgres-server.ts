@@ -24,6 +24,9 @@ import { until } from './until.ts'
 /** Where Debian has a folder for each version. */
 const DISTRIBUTION = process.env['POSTGRES_FOLDER'] ?? '/usr/lib/postgresql'
 
+/** In the name of a socket, where there is no port. */
+const PORT = 5432
+
 interface Owner {
   readonly uid?: number
   readonly gid?: number
@@ -128,7 +131,8 @@ export class PostgresServer {
   async copy(other: PostgresServer, as: 'standby' | 'restored'): Promise<void> {
     await this.stop('SIGQUIT')
     rmSync(this.#data, { recursive: true, force: true })
-    const from = ['-h', other.#directory, '-U', 'postgres', '-X', 'stream', '-c', 'fast']
+    const address = ['-h', other.#directory, '-p', String(other.#port ?? PORT)]
+    const from = [...address, '-U', 'postgres', '-X', 'stream', '-c', 'fast']
     this.#run('pg_basebackup', ['-D', this.#data, ...from, ...(as === 'standby' ? ['-R'] : [])])
     if (as === 'standby') return
     const target = "restore_command = 'false'\nrecovery_target = 'immediate'\n"

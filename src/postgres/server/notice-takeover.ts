@@ -5,25 +5,33 @@
 //
 // It is a promotion if every commit waited for a standby, the owner of each stream finds all that
 // it acknowledged, and no process has seen more than was found. Otherwise something may be lost,
-// and it is a restore. test/postgres/model/takeover.ts walks through every order of these steps.
+// and it is a restore; so it is if several nodes of Citus are others at once, since of what they
+// did together both may lack the same. test/postgres/model/takeover.ts walks through every order of
+// these steps, and nodes.ts there through those of several nodes.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { connectAlone, TakeoverUndecided } from './connection.ts'
 import type { Durability } from './durability.ts'
+import { alignUsers } from './align-users.ts'
+import { isRace } from './failures.ts'
 import {
   inTransaction,
-  isOtherServer,
+  isEpochDisputed,
+  isLeftOpen,
   isSameServer,
   lockRecorded,
-  readRecorded,
-  readServer,
+  lookAtServer,
+  othersIn,
   recordAs,
+  toRecord,
 } from './recorded-server.ts'
-import type { RecordedServer, Server } from './recorded-server.ts'
+import type { Look } from './recorded-server.ts'
 import { askStore, noticeFound, renew } from './renewal.ts'
 import type { FindIdsInStore, Takeover } from './renewal.ts'
 import type { SeenStreams } from './seen-streams.ts'
+import { recoverPrepared } from './workers.ts'
+import { noticedIn } from './workers-text.ts'
 
 /** What a process can say of the data. */
 export interface Witness {
@@ -78,18 +86,19 @@ export async function noticeTakeover(
   client: pg.ClientBase,
   witness: Witness,
 ): Promise<Takeover | undefined> {
-  const server = await readServer(client)
   let isHeard = false
   let decided: Takeover | undefined
   for (;;) {
-    const { recorded, isLacking } = await compare(client, witness)
+    const { look, isLacking } = await compare(client, witness)
     // What this process has testified is decided by now.
     const hasNews = isLacking && !isHeard
-    if (!hasNews && isAsRecorded(recorded, server, witness)) {
-      witness.seen.adopt(recorded)
+    if (!hasNews && isAsRecorded(look, witness)) {
+      witness.seen.adopt(look.recorded)
       return decided
     }
-    const judgement = await inTransaction(client, () => testify(client, server, witness))
+    // They would keep what follows waiting, and a node that has them may lack what others have.
+    if (isLeftOpen(look)) await recoverPrepared(client)
+    const judgement = await inTransaction(client, () => testify(client, witness))
     isHeard = judgement !== undefined
     if (judgement !== undefined) decided = await decide(client, judgement, witness)
   }
@@ -98,36 +107,41 @@ export async function noticeTakeover(
 /** Copied before the query: rows acknowledged during it must not look as if they were lacking. */
 async function compare(client: pg.ClientBase, { seen }: Witness) {
   const before = seen.copy()
-  const recorded = await readRecorded(client, before.epoch)
+  const look = await lookAtServer(client, before.epoch)
   const { epoch, isAwake } = before
-  return { recorded, isLacking: before.exceeds(recorded), epoch, isAwake }
+  return { look, isLacking: before.exceeds(look.recorded), epoch, isAwake }
 }
 
-function isAsRecorded(recorded: RecordedServer, server: Server, { durability }: Witness): boolean {
-  const isMarked = durability === 'replicated' || recorded.mayLack
-  return isMarked && isSameServer(recorded, server) && !recorded.isUndecided
+function isAsRecorded(look: Look, { durability }: Witness): boolean {
+  const { mayLack, isUndecided } = look.recorded
+  const isMarked = durability === 'replicated' || mayLack
+  return isMarked && isSameServer(look) && !isUndecided
 }
 
-/** @returns `undefined` if there is nothing to decide */
-async function testify(
-  client: pg.ClientBase,
-  server: Server,
-  witness: Witness,
-): Promise<Judgement | undefined> {
+/** @returns `undefined` if there is nothing to decide @throws TakeoverUndecided */
+async function testify(client: pg.ClientBase, witness: Witness): Promise<Judgement | undefined> {
   await lockRecorded(client)
-  const { recorded, isLacking, epoch, isAwake } = await compare(client, witness)
-  const isOther = isOtherServer(recorded, server)
+  const { look, isLacking, epoch, isAwake } = await compare(client, witness)
+  const { recorded } = look
+  const others = othersIn(look)
+  const isOther = others.length > 0
   const isUndecided = isOther || isLacking || recorded.isUndecided
-  if (isOther) await noticeFound(client)
+  // What was left to be done would change what is found.
+  if (isUndecided && isLeftOpen(look)) throw new TakeoverUndecided()
+  // By the time the lock was ours, another process had recorded it.
+  if (!isUndecided && isAsRecorded(look, witness)) return undefined
+  if (isOther) await noticeFound(client, look)
   else if (isLacking && !recorded.isUndecided) {
-    await noticeFound(client, await completeTo(client, epoch))
+    await noticeFound(client, look, await completeTo(client, epoch))
   }
-  if (isLacking) await client.query(NOTE_LACKING)
+  const toBeRecorded = toRecord(look, others)
+  const areSeveral = noticedIn(toBeRecorded.workers).length > 1
+  if (isLacking || areSeveral || isEpochDisputed(look)) await client.query(NOTE_LACKING)
   else if (isUndecided && isAwake && epoch === recorded.epoch) {
     const { rows } = await client.query<{ streams: number[] }>(READ_OWN, [witness.owner])
     await client.query(VOUCH, [rows[0]?.streams])
   }
-  await recordAs(client, server, witness.durability === 'local' && !isUndecided)
+  await recordAs(client, toBeRecorded, witness.durability === 'local' && !isUndecided)
   const judged = await client.query<Judgement & pg.QueryResultRow>(JUDGE)
   return judged.rows[0]
 }
@@ -147,14 +161,24 @@ async function decide(
   if (!mayLack && !isVouched && !isOverdue) throw new TakeoverUndecided()
   const takeover = mayLack || !isVouched ? 'restore' : 'promotion'
   const idsInStore = takeover === 'restore' ? await askStore(client, findIdsInStore) : undefined
-  return inTransaction(client, async () => {
-    await lockRecorded(client)
-    const { isUndecided, mayLack: mayLackNow } = await readRecorded(client)
-    // Another process has decided meanwhile, or found that something is lacking.
-    if (!isUndecided || (mayLackNow && takeover === 'promotion')) return undefined
-    await renew(client, takeover, idsInStore)
-    return takeover
-  })
+  try {
+    return await inTransaction(client, async () => {
+      await lockRecorded(client)
+      const look = await lookAtServer(client)
+      const { isUndecided, mayLack: mayLackNow } = look.recorded
+      const isOutdated = mayLackNow && takeover === 'promotion'
+      // Another process has decided meanwhile, or found that something is lacking, or a node is yet
+      // another server.
+      if (!isUndecided || isOutdated || othersIn(look).length > 0) return undefined
+      await alignUsers(client, look, noticedIn(look.recorded.workers))
+      await renew(client, takeover, idsInStore)
+      return takeover
+    })
+  } catch (error) {
+    // The locks of other work were in the way.
+    if (isRace(error)) throw new TakeoverUndecided()
+    throw error
+  }
 }
 
 /**

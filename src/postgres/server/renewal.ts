@@ -8,14 +8,20 @@ import { idAfterRestore, NO_IDS } from '../../domain/ids-after-restore.ts'
 import type { HighestIds, Jump } from '../../domain/ids-after-restore.ts'
 import { restoredTo } from '../../domain/restored-to.ts'
 import { connectAlone, readRow } from './connection.ts'
+import { alignUsers } from './align-users.ts'
 import {
   inTransaction,
+  isLeftOpen,
   lockRecorded,
-  readRecorded,
-  readServer,
+  lookAtServer,
   readStreams,
   recordAs,
+  toRecord,
 } from './recorded-server.ts'
+import type { Look } from './recorded-server.ts'
+import { recoverPrepared } from './workers.ts'
+import { COORDINATOR, decidedOf } from './workers-text.ts'
+import type { WorkersText } from './workers-text.ts'
 
 /** Short, because the epoch is part of every ETag. */
 const EPOCH_BYTES = 8
@@ -27,14 +33,16 @@ const ID_BYTES = 16
  */
 const NOTICE = `
   INSERT INTO takeovers (epoch, streams, complete_to_ms, undecided_until)
-  SELECT epoch, $2, $1, statement_timestamp() + interval '15 seconds' FROM data_identity
+  VALUES ($1, $2, $3, statement_timestamp() + interval '15 seconds')
   ON CONFLICT (epoch) DO UPDATE SET streams = excluded.streams, vouched = '{}',
-    complete_to_ms = excluded.complete_to_ms, undecided_until = excluded.undecided_until`
+    complete_to_ms = excluded.complete_to_ms, undecided_until = excluded.undecided_until,
+    is_decided = false`
 const NEWEST_ROW = `
   SELECT coalesce((SELECT nullif(max(committed_at_ms), 0) FROM journal),
     (SELECT max(last_seen_at_ms) FROM sensor_state), 0) AS "atMs"`
 const DECIDE = 'UPDATE takeovers SET is_decided = true WHERE NOT is_decided'
-const RENEW_EPOCH = 'UPDATE data_identity SET epoch = $1'
+const READ_WORKERS = 'SELECT workers FROM data_identity'
+const RENEW_EPOCH = 'UPDATE data_identity SET epoch = $1, workers = $2'
 const COMPLETE_TO = `
   SELECT i.restored_to_ms AS "previousMs", t.complete_to_ms AS "completeToMs"
   FROM data_identity AS i, takeovers AS t WHERE NOT t.is_decided`
@@ -92,10 +100,14 @@ interface CompleteTo {
 /** `promotion`: nothing is lacking; `restore`: something may be. */
 export type Takeover = 'promotion' | 'restore'
 
-/** Records the streams as found, before any of them advances. */
-export async function noticeFound(client: pg.ClientBase, completeToMs?: number): Promise<void> {
+/** Records the streams as found, before any of them advances: alike on all nodes. */
+export async function noticeFound(
+  client: pg.ClientBase,
+  { server, recorded }: Look,
+  completeToMs?: number,
+): Promise<void> {
   const toMs = completeToMs ?? (await readRow<{ atMs: number }>(client, NEWEST_ROW)).atMs
-  await client.query(NOTICE, [toMs, await readStreams(client)])
+  await client.query(NOTICE, [recorded.epoch, await readStreams(client, server), toMs])
 }
 
 /** Call it outside of a transaction: the store may take long. */
@@ -123,7 +135,9 @@ export async function renew(
   await moveHeads(client)
   await client.query(END_LEASES)
   await client.query(DECIDE)
-  await client.query(RENEW_EPOCH, [randomBytes(EPOCH_BYTES).toString('hex')])
+  const { workers } = await readRow<{ workers: WorkersText }>(client, READ_WORKERS)
+  const epoch = randomBytes(EPOCH_BYTES).toString('hex')
+  await client.query(RENEW_EPOCH, [epoch, decidedOf(workers)])
   for (const { name, inStore, ids, randomIds } of SEQUENCES) {
     const { rows } = await client.query<{ lastId: number }>(READ_LAST_ID, [name])
     const known = [rows[0]?.lastId ?? 0, inStore === undefined ? 0 : idsInStore[inStore]]
@@ -152,13 +166,17 @@ export async function declareRestored(
   const client = await connectAlone(databaseUrl, false)
   try {
     const idsInStore = await askStore(client, findIdsInStore)
-    const server = await readServer(client)
+    const before = await lookAtServer(client)
+    if (isLeftOpen(before)) await recoverPrepared(client)
     await inTransaction(client, async () => {
       await lockRecorded(client)
-      const { isUndecided } = await readRecorded(client)
-      if (!isUndecided) await noticeFound(client)
+      const look = await lookAtServer(client)
+      // Any node may be the one.
+      const all = [COORDINATOR, ...look.server.workers.map(({ group }) => group)]
+      await alignUsers(client, look, all)
+      if (!look.recorded.isUndecided) await noticeFound(client, look)
+      await recordAs(client, toRecord(look, []), false)
       await renew(client, 'restore', idsInStore)
-      await recordAs(client, server, false)
     })
   } finally {
     await client.end()

@@ -1,7 +1,7 @@
 // Spreads the tables over the workers of a Citus cluster by their shard, so that all of a user is
-// on one worker. Users, tokens and what else is small stay on the coordinator: copies on each worker
-// would be written only while all are there, and by one transaction at a time. All of it is one
-// transaction: whoever is killed has spread nothing.
+// on one worker. Users, tokens and what else is small stay on the coordinator: copies on each
+// worker would be written only while all are there, and by one transaction at a time. All of it is
+// one transaction: whoever is killed has spread nothing.
 
 import type pg from 'pg'
 import { firstStreamOf } from '../../domain/shard.ts'

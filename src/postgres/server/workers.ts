@@ -1,13 +1,14 @@
-// The workers of a Citus cluster: which servers they are, and the streams of their shards. Each is
-// asked by itself, so that the others are known while one is away.
+// The workers of a Citus cluster: which servers they are, what their own copies of the record say,
+// and the streams of their shards. Each is asked by itself, so that the others are known while one
+// is away.
 
 import type pg from 'pg'
+import { readRow } from './connection.ts'
 import { readShards } from './spread.ts'
+import type { FoundServer, WorkersText } from './workers-text.ts'
 
-/** `group=timeline/system identifier,…`: Citus numbers a worker and its standbys as one group. */
-export type WorkersText = string
-
-interface Node {
+/** A server of Citus. */
+export interface Node {
   readonly group: number
   readonly host: string
   readonly port: number
@@ -16,13 +17,24 @@ interface Node {
 interface Place {
   readonly group: number
   readonly number: number
+  /** What a worker's own copy of `data_identity` is called; for that name, Citus reads any. */
+  readonly identity: string
 }
 
-export interface Worker {
-  readonly group: number
+export interface Worker extends Node {
   readonly shards: readonly number[]
   /** `null`: it does not answer, or is a standby. */
-  readonly answer: { readonly server: string; readonly streams: string | null } | null
+  readonly answer: Answer | null
+}
+
+interface Answer {
+  readonly server: string
+  readonly streams: string | null
+  /** In its own copy of the data's identity: older than the coordinator's if it was restored. */
+  readonly epoch: string | null
+  readonly recorded: WorkersText | null
+  /** Whether it has parts of the coordinator's transactions that are neither done nor undone. */
+  readonly hasPrepared: boolean
 }
 
 /** Every primary but the coordinator. */
@@ -31,24 +43,40 @@ const FIND_WORKERS = `
   WHERE noderole = 'primary' AND groupid > 0 AND isactive ORDER BY groupid`
 /** Of the shards $1. */
 const FIND_PLACES = `
-  SELECT number, p.groupid AS "group"
+  SELECT number, p.groupid AS "group",
+    (SELECT shard_name(logicalrelid, shardid) FROM pg_dist_shard
+      WHERE logicalrelid = 'data_identity'::regclass) AS identity
   FROM unnest($1::int[]) AS number
   JOIN pg_dist_placement p
     ON p.shardid = get_shard_id_for_distribution_column('shards', number::smallint)`
+/**
+ * SQL: whether a worker has parts of transactions of the coordinator that have not ended there.
+ * Citus would unfold the view pg_prepared_xacts, for which only a superuser has the rights.
+ */
+const HAS_PREPARED = `
+  EXISTS (SELECT 1 FROM pg_prepared_xact() AS p JOIN pg_database AS d ON d.oid = p.dbid
+    WHERE d.datname = current_database() AND p.gid LIKE 'citus\\_0\\_%')`
 const ASK = `
   SELECT CASE WHEN success THEN result::json END AS answer
   FROM master_run_on_worker($1::text[], $2::int[], $3::text[], true) WITH ORDINALITY
   ORDER BY ordinality`
-const questionTo = (shards: readonly number[]) => `
+const questionTo = (shards: readonly number[], identity: string) => `
   SELECT json_build_object(
     'server', left(pg_walfile_name(pg_current_wal_lsn()), 8) || '/' || system_identifier,
-    'streams', (SELECT ${STREAMS_TEXT} FROM streams WHERE shard = ANY ('{${shards.join(',')}}')))
+    'streams', (SELECT ${STREAMS_TEXT} FROM streams WHERE shard = ANY ('{${shards.join(',')}}')),
+    'epoch', (SELECT epoch FROM ${identity}),
+    'recorded', (SELECT workers FROM ${identity}),
+    'hasPrepared', ${HAS_PREPARED})
   FROM pg_control_system()`
+const MAY_RECOVER = `
+  SELECT has_function_privilege('recover_prepared_transactions()', 'execute') AS "mayRecover"`
+/** Only those that nobody is at any more. */
+const RECOVER = 'SELECT recover_prepared_transactions()'
 
 /** SQL: streams as a `StreamsText`. */
 export const STREAMS_TEXT = `string_agg(concat_ws(':', stream_id, head, fence), ',')`
 
-/** None without Citus, or while it has no tables of ours. */
+/** Of a server of Citus; none while it has no tables of ours. */
 export async function readWorkers(client: pg.ClientBase): Promise<readonly Worker[]> {
   const { numbers } = await readShards(client)
   if (numbers.length === 1) return []
@@ -56,14 +84,15 @@ export async function readWorkers(client: pg.ClientBase): Promise<readonly Worke
   const { rows: places } = await client.query<Place>(FIND_PLACES, [numbers])
   const shardsOf = ({ group }: Node) =>
     places.filter((place) => place.group === group).map(({ number }) => number)
+  const { identity = '' } = places[0] ?? {}
+  const questions = workers.map((worker) => questionTo(shardsOf(worker), identity))
   const { rows } = await client.query<Pick<Worker, 'answer'>>(ASK, [
     workers.map(({ host }) => host),
     workers.map(({ port }) => port),
-    workers.map((worker) => questionTo(shardsOf(worker))),
+    questions,
   ])
   return workers.map((worker, at) => {
-    const { group } = worker
-    return { group, shards: shardsOf(worker), answer: rows[at]?.answer ?? null }
+    return { ...worker, shards: shardsOf(worker), answer: rows[at]?.answer ?? null }
   })
 }
 
@@ -72,31 +101,22 @@ export async function findWorkers(client: pg.ClientBase): Promise<readonly Node[
 }
 
 /** Those that answered. */
-export function workersText(workers: readonly Worker[]): WorkersText {
-  return workers
-    .flatMap(({ group, answer }) => (answer === null ? [] : [`${group}=${answer.server}`]))
-    .join(',')
+export function serversOf(workers: readonly Worker[]): readonly FoundServer[] {
+  return workers.flatMap(({ group, answer }) => {
+    return answer === null ? [] : [{ group, server: answer.server }]
+  })
 }
 
-/** Whether all that answered are recorded as they are. */
-export function areRecorded(found: WorkersText, recorded: WorkersText): boolean {
-  const known = serversOf(recorded)
-  return [...serversOf(found)].every(([group, server]) => known.get(group) === server)
+/** Whether a transaction over nodes has not ended on all of them. */
+export function havePrepared(workers: readonly Worker[]): boolean {
+  return workers.some(({ answer }) => answer?.hasPrepared === true)
 }
 
-/** Whether one that is recorded is another server now; a new worker is not. */
-export function isOneOther(found: WorkersText, recorded: WorkersText): boolean {
-  const known = serversOf(recorded)
-  return [...serversOf(found)].some(([group, server]) => (known.get(group) ?? server) !== server)
-}
-
-/** What is recorded, with those that answered as they are now. */
-export function recordedWith(found: WorkersText, recorded: WorkersText): WorkersText {
-  const all = new Map([...serversOf(recorded), ...serversOf(found)])
-  return [...all].map(([group, server]) => `${group}=${server}`).join(',')
-}
-
-function serversOf(text: WorkersText): ReadonlyMap<string, string> {
-  const workers = text === '' ? [] : text.split(',')
-  return new Map(workers.map((one) => one.split('=', 2) as [string, string]))
+/**
+ * Ends the transactions over nodes that were left by a connection, as the coordinator has recorded
+ * them. Call it outside of a transaction. Without the right to do so, we wait for Citus to do it.
+ */
+export async function recoverPrepared(client: pg.ClientBase): Promise<void> {
+  const { mayRecover } = await readRow<{ mayRecover: boolean }>(client, MAY_RECOVER)
+  if (mayRecover) await client.query(RECOVER)
 }

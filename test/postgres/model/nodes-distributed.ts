@@ -42,7 +42,9 @@ function openIn({ nodes, sessions }: NodesState): Distributed[] {
   return [...nodes.flatMap(({ data }) => data.prepared), ...sessions.map(({ of }) => of)]
 }
 
-function workersOf({ nodes }: NodesState): number[] {
+/** The workers that take part: a user is on one, the epoch on all. */
+function workersOf({ nodes }: NodesState, { kind }: Distributed): number[] {
+  if (kind !== 'decision') return [WORKER]
   return nodes.flatMap((_, node) => (node === COORDINATOR ? [] : [node]))
 }
 
@@ -61,7 +63,7 @@ function begin(scenario: NodesScenario, state: NodesState, of: Distributed): voi
   state.sessions.push({ of, isCommitted: false, isLost: false, done: [] })
   const isUser = of.kind !== 'decision'
   if (isUser) state.user = null
-  for (const node of workersOf(state)) {
+  for (const node of workersOf(state, of)) {
     durably(scenario, state, node, ({ prepared }) => {
       if (isUser && scenario.ways.commit === 'one by one') applyPart(state, node, of)
       else prepared.push(of)
@@ -108,7 +110,9 @@ function decide(
   const all = nodes.map((_, node) => node)
   const moved = { 'of the node': others, 'of all nodes': all, 'of none': [] }
   // The user's own node knows, or else the coordinator, whose commit comes before the worker's.
-  const hasUser = others.includes(WORKER) ? now.hasUser : at(nodes, WORKER).data.hasState
+  const { hasState } = at(nodes, WORKER).data
+  const knows = others.includes(WORKER) ? now.hasUser : hasState
+  const hasUser = others.includes(COORDINATOR) ? knows || hasState : knows
   const recorded =
     ways.decision === 'everywhere'
       ? nodes.map(({ data }) => data.timeline)
@@ -143,13 +147,13 @@ function sessionSteps(scenario: NodesScenario, state: NodesState, take: Take): v
         if (isAlone) next.sessions.splice(place, 1)
       })
     }
-    for (const node of workersOf(state)) {
+    for (const node of workersOf(state, of)) {
       if (!isCommitted || done.includes(node)) continue
       take(`${kind}: worker ${node} commits what it prepared`, (next) => {
         const session = at(next.sessions, place)
         session.isLost ||= !commitPrepared(scenario, next, { of, node })
         session.done = [...done, node].toSorted((one, other) => one - other)
-        if (session.done.length === workersOf(next).length) endSession(next, place)
+        if (session.done.length === workersOf(next, of).length) endSession(next, place)
       })
     }
     if (state.left.breaks === 0) return

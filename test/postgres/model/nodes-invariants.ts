@@ -50,7 +50,7 @@ export function invariantsOf({ ways, budget }: NodesScenario): Model<NodesState>
       if (!isQuiet(ways, state)) return undefined
       const { hasState, isOrdered, sensor } = at(state.nodes, WORKER).data
       const isDead = isOrdered || sensor.life !== 'live'
-      const isWhole = state.nodes.every(({ data }) => data.hasUser === hasState)
+      const isWhole = at(state.nodes, COORDINATOR).data.hasUser === hasState
       return isWhole && (hasState || isDead) ? undefined : 'the nodes differ'
     },
     'what is acknowledged of a user stays': (state) => {

@@ -93,7 +93,7 @@ export interface Data {
   recorded: number[]
   epoch: number
   id: number
-  /** The row of the worker's user in `users`. */
+  /** The row of the worker's user in `users`: on the coordinator. */
   hasUser: boolean
   /** The row in `user_state` of this node's user, and in `user_deletions`. */
   hasState: boolean
@@ -171,15 +171,15 @@ export interface NodesState {
 export type Take = (label: string, change: (state: NodesState) => void) => void
 
 export function initialState({ sends, budget, nodes: count }: NodesScenario): NodesState {
-  const hasUser = budget.creations === 0
+  const isThere = budget.creations === 0
   const nodes = Array.from({ length: count }, (_, node) => {
     const data: Data = {
       timeline: 1,
       recorded: Array.from({ length: count }, () => 1),
       epoch: 0,
       id: 0,
-      hasUser,
-      hasState: node !== WORKER || hasUser,
+      hasUser: node === COORDINATOR && isThere,
+      hasState: node !== WORKER || isThere,
       isOrdered: false,
       settings: 0,
       heads: [0, 0],
@@ -294,7 +294,7 @@ export function applyPart(state: NodesState, node: number, part: Distributed): v
 }
 
 function setUser(data: Data, node: number, isThere: boolean): void {
-  data.hasUser = isThere
+  if (node === COORDINATOR) data.hasUser = isThere
   if (node !== WORKER) return
   const isLeft = data.hasState || data.sensor.life === 'live'
   if (!isThere && isLeft) data.isOrdered = true

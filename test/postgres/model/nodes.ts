@@ -1,7 +1,7 @@
 // A model of data that are spread over nodes: a coordinator and a worker, each of which may be
 // replaced alone by a standby or by a backup, while the other keeps what it has. Each node has the
-// shard of one user with one sensor, and a copy of what every node knows: the epoch, the data's id,
-// the recorded servers, and the row of the worker's user.
+// shard of one user with one sensor, and a copy of what every node knows: the epoch, the data's id
+// and the recorded servers. The coordinator has the row of the worker's user.
 //
 // A step is a local transaction of one node, or a part of one that runs on both: see
 // nodes-distributed.ts. What happens within a node is in replicas.ts, and how the processes tell a
