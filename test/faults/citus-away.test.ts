@@ -1,6 +1,8 @@
 // Goal: a worker that is away costs only its own users something. Method: a whole service on a
-// coordinator and two workers, a user on each; one worker is killed, and started again.
+// coordinator and two workers, a user on each; one worker is killed and started again, or stands
+// still for a while.
 
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { createService } from '../../src/compose.ts'
 import type { Service } from '../../src/compose.ts'
@@ -18,6 +20,9 @@ const AT = '2026-11-20T10:15:00.000Z'
 const RANGE = 'from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&bucket=raw'
 /** Enough for one on each worker. */
 const USERS = 12
+/** Longer than any statement may take. */
+const STILL_MS = 15_000
+const ANSWER_MS_MAX = 5_000
 const FIND_PORT = `
   SELECT nodeport AS port FROM user_state AS u, LATERAL (
     SELECT nodeport FROM pg_dist_shard_placement
@@ -46,6 +51,7 @@ describe('a worker of Citus that is away', () => {
       tokens.set(found?.port ?? 0, token)
     }
     await close()
+    for (const token of tokens.values()) expect(await statusOf(token, 'before')).to.equal(201)
   })
   after(() => service?.stop())
 
@@ -70,7 +76,6 @@ describe('a worker of Citus that is away', () => {
     const port = Number(new URL(away?.url() ?? '').port)
     const own = tokens.get(port) ?? ''
     const [other = ''] = [...tokens.values()].filter((token) => token !== own)
-    for (const token of [own, other]) expect(await statusOf(token, 'before')).to.equal(201)
     await untilReadable(own, 1)
     await away?.kill()
 
@@ -90,5 +95,30 @@ describe('a worker of Citus that is away', () => {
     for (const event of ['before', 'first']) expect(await statusOf(own, event)).to.equal(200)
     await untilReadable(own, 2)
     expect(await expectClean('nowhere', { DATABASE_URL: databaseUrl })).to.equal(5)
+  })
+
+  it('is no obstacle to others while it stands still, and answers', async () => {
+    const [still] = citus().workers
+    const own = tokens.get(Number(new URL(still?.url() ?? '').port)) ?? ''
+    const [other = ''] = [...tokens.values()].filter((token) => token !== own)
+    still?.freeze()
+    try {
+      const endAtMs = Date.now() + STILL_MS
+      const waiting = submit(own, 'still')
+      for (let sent = 0; Date.now() < endAtMs; sent++) {
+        const startedAtMs = Date.now()
+        const { status, body } = await submit(other, `meanwhile ${sent}`)
+        expect(status, JSON.stringify(body)).to.equal(201)
+        expect(Date.now() - startedAtMs, 'time to answer').to.be.lessThan(ANSWER_MS_MAX)
+        expect((await send(url, { path: '/readyz' })).status).to.equal(200)
+        await pause(500)
+      }
+      expect((await waiting).status).to.equal(503)
+    } finally {
+      still?.thaw()
+    }
+    await until('its users are served again', async () => {
+      return [200, 201].includes(await statusOf(own, 'still'))
+    })
   })
 })

@@ -25,7 +25,8 @@ const DROP_USERS = 'DELETE FROM users WHERE id = ANY ($1::int[])'
 const ADD_USERS = `
   INSERT INTO users (id, email, email_key, name, created_at_ms)
   SELECT id, address, address, '', ${SERVER_TIME_MS}
-  FROM unnest($1::int[]) AS id, LATERAL (SELECT 'user-' || id || '@restored.invalid' AS address) AS a`
+  FROM unnest($1::int[]) AS id,
+    LATERAL (SELECT 'user-' || id || '@restored.invalid' AS address) AS a`
 const DROP_STATES = `
   DELETE FROM user_state WHERE shard = ANY ($1::smallint[]) AND user_id = ANY ($2::int[])`
 const ORDER_DELETIONS = `

@@ -11,6 +11,12 @@ const ANSWER_MS_MORE = 2 * SECOND_MS
 /** The server ends the transaction of a process that stalls, and releases its locks. */
 const IDLE_IN_TRANSACTION_MS_MAX = 10 * SECOND_MS
 
+/**
+ * How long the coordinator of a Citus cluster waits for a worker that does not answer, of which
+ * others are not to notice much; a single server knows no such setting, and takes it.
+ */
+const ASKING_WORKERS = '-c citus.node_connection_timeout=1s'
+
 /** 64-bit integers are read as numbers: all are times or counters, far below 2^53. */
 const TYPES: pg.CustomTypesConfig = {
   getTypeParser: (type, format) =>
@@ -66,6 +72,7 @@ export function connectionSettings(address: string): pg.ClientConfig {
     // A name in the URL must not replace ours, by which a move recognises processes.
     connectionString: address.replace(/\bapplication_name=[^&]*&?/, ''),
     application_name: 'thermolog',
+    options: ASKING_WORKERS,
     connectionTimeoutMillis: CONNECT_MS_MAX,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
     keepAlive: true,
