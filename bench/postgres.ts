@@ -15,14 +15,14 @@ import type { Figure } from './report.ts'
 
 const USERS = 20
 const SENSORS_PER_USER = 50
-const RULES = {
+export const RULES = {
   mayRegisterSensors: true,
   sensorsPerUserMax: SENSORS_PER_USER,
   futureMsMax: Infinity,
   measuredAtMsMin: 0,
 }
-const TURNS = 3
-const LOADS = [
+export const TURNS = 3
+export const LOADS = [
   { name: 'single submissions', connections: 64, size: 1 },
   { name: 'batches of 500', connections: 16, size: 500 },
 ]
@@ -60,8 +60,7 @@ export async function measurePostgres(seconds: number): Promise<Figure[]> {
 async function measureOn(url: string, seconds: number): Promise<Figure[]> {
   await migrate(url)
   const data = await openProcess(url, RULES)
-  const users: number[] = []
-  for (let user = 0; user < USERS; user++) users.push(await newUser(data))
+  const users = await makeUsers(data)
   const clients = await openYardstick(url)
   const figures: Figure[] = []
   for (const load of LOADS) {
@@ -87,6 +86,12 @@ async function measureOn(url: string, seconds: number): Promise<Figure[]> {
   return figures
 }
 
+export async function makeUsers(data: OpenData): Promise<number[]> {
+  const users: number[] = []
+  for (let user = 0; user < USERS; user++) users.push(await newUser(data))
+  return users
+}
+
 async function openYardstick(url: string): Promise<pg.Client[]> {
   const most = Math.max(...LOADS.map(({ connections }) => connections))
   const clients = Array.from({ length: most }, () => new pg.Client({ connectionString: url }))
@@ -96,7 +101,7 @@ async function openYardstick(url: string): Promise<pg.Client[]> {
 }
 
 /** @returns measurements a second */
-async function run(send: Send, { connections }: Load, seconds: number): Promise<number> {
+export async function run(send: Send, { connections }: Load, seconds: number): Promise<number> {
   const startedAtMs = performance.now()
   const untilMs = startedAtMs + seconds * 1_000
   const counts = await Promise.all(
@@ -107,7 +112,7 @@ async function run(send: Send, { connections }: Load, seconds: number): Promise<
 }
 
 /** The times of a sender go on, as those of a real one do. */
-function submitting(data: OpenData, users: readonly number[], { size }: Load): Send {
+export function submitting(data: OpenData, users: readonly number[], { size }: Load): Send {
   const submissions = submissionsOver(data)
   const nextMs = Array.from({ length: users.length }, () => clock.nowMs() - DAY_MS)
   return async (connection, untilMs) => {

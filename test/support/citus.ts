@@ -189,9 +189,15 @@ async function dropPart(node: PostgresServer, database: string): Promise<void> {
   })
 }
 
-function citusPrograms(context: Mocha.Context): string {
+/** The folder of initdb and postgres; `undefined`: there is no Citus. */
+export function findCitus(): string | undefined {
   const programs = process.env['CITUS_BIN'] ?? postgresPrograms(hasCitus)
-  if (programs !== undefined && hasCitus(programs)) return programs
+  return programs !== undefined && hasCitus(programs) ? programs : undefined
+}
+
+function citusPrograms(context: Mocha.Context): string {
+  const programs = findCitus()
+  if (programs !== undefined) return programs
   if (process.env['REQUIRE_CITUS'] === '1') throw new Error('REQUIRE_CITUS=1, but no Citus')
   return leaveOut(context, 'Citus')
 }
