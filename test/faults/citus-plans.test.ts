@@ -1,10 +1,12 @@
-// Goal: what a lane commits is the work of one worker, whatever the other nodes do. Method: the
-// plan of each statement on that worker; and submissions while all other nodes are frozen.
+// Goal: what a lane commits, and what forwards it, is the work of one worker, whatever the other
+// nodes do. Method: the plan of each statement on that worker; and submissions while all other nodes
+// are frozen.
 
 import { expect } from 'chai'
 import pg from 'pg'
 import { HOUR_MS } from '../../src/domain/time.ts'
 import { revisionStatements } from '../../src/postgres/stream/history-revisions.ts'
+import * as forwarding from '../../src/postgres/journal/journal-statements.ts'
 import * as sql from '../../src/postgres/stream/lane-statements.ts'
 import {
   accept,
@@ -24,12 +26,13 @@ import type { TestDatabase } from '../support/postgres.ts'
 import { within } from '../support/until.ts'
 
 /** Not of a shard. */
-const OF_COORDINATOR = ['LEAVE_STREAMS', 'TAKE_SENSOR_IDS']
+const OF_COORDINATOR = ['TAKE_SENSOR_IDS', 'TAKE_SET_ASIDE_IDS']
 const revisions = revisionStatements({ shard: 0, ids: [] }, NOW_MS)
 const STATEMENTS = [
   ...Object.entries(sql).filter(([name]) => !OF_COORDINATOR.includes(name)),
   ...revisions.map(({ text }, at) => [`revision ${at}`, text] as const),
 ]
+const FORWARDING = Object.entries(forwarding).filter(([name]) => !OF_COORDINATOR.includes(name))
 const SHARDS_AT = `
   SELECT shard FROM shards JOIN pg_dist_shard_placement
     ON shardid = get_shard_id_for_distribution_column('shards', shard)
@@ -60,18 +63,31 @@ describe('what lanes send to a worker', () => {
   })
   afterEach(() => data?.close())
 
-  it('is one task of that worker', async () => {
+  const plansOf = async (statements: readonly (readonly [string, string])[]) => {
     const worker = new pg.Client({ connectionString: workerUrl })
     await worker.connect()
+    await worker.query('SET citus.explain_all_tasks = on')
     const plans = new Map<string, unknown>()
-    for (const [name, text] of STATEMENTS) plans.set(name, await planOf(worker, text, shards[0]))
+    for (const [name, text] of statements) plans.set(name, await planOf(worker, text, shards))
     await worker.end()
-    for (const [name, plan] of plans) {
+    return plans
+  }
+  const nodesOf = (plan: unknown) =>
+    valuesOf(plan, 'Node').map((node) => /port=(\d+)/.exec(String(node))?.[1])
+
+  it('is one task of that worker', async () => {
+    for (const [name, plan] of await plansOf(STATEMENTS)) {
+      const tasks = name === 'LEAVE_STREAMS' ? shards.length : 1
       expect(valuesOf(plan, 'Custom Plan Provider'), name).to.satisfy(areAll('Citus Adaptive'))
-      expect(valuesOf(plan, 'Task Count'), name).to.satisfy(areAll(1))
+      expect(valuesOf(plan, 'Task Count'), name).to.satisfy(areAll(tasks))
       expect(valuesOf(plan, 'Dependent Jobs'), name).to.deep.equal([])
-      const nodes = valuesOf(plan, 'Node').map((node) => /port=(\d+)/.exec(String(node))?.[1])
-      expect(nodes, name).to.satisfy(areAll(port))
+      expect(nodesOf(plan), name).to.satisfy(areAll(port))
+    }
+  })
+
+  it('is forwarded by that worker alone', async () => {
+    for (const [name, plan] of await plansOf(FORWARDING)) {
+      expect(nodesOf(plan), name).to.satisfy(areAll(port))
     }
   })
 
@@ -117,15 +133,20 @@ function valuesOf(plan: unknown, name: string): unknown[] {
   return found
 }
 
-/** With empty arrays, and some value for all but the shard. */
-async function planOf(client: pg.Client, text: string, shard = 0): Promise<unknown> {
+/** With empty arrays, and some value for all but the shard, or the shards. */
+async function planOf(
+  client: pg.Client,
+  text: string,
+  shards: readonly number[],
+): Promise<unknown> {
   await client.query(`PREPARE planned AS ${text}`)
   const { rows } = await client.query<{ types: string[] }>(
     `SELECT parameter_types::text[] AS types FROM pg_prepared_statements WHERE name = 'planned'`,
   )
-  const [, ...types] = rows[0]?.types ?? []
+  const [first = '', ...types] = rows[0]?.types ?? []
   const values = types.map((type) => (type.endsWith('[]') ? `'{}'` : (VALUES[type] ?? `'0'`)))
-  const order = `EXECUTE planned (${[shard, ...values].join(', ')})`
+  const own = first.endsWith('[]') ? `'{${shards.join(',')}}'` : (shards[0] ?? 0)
+  const order = `EXECUTE planned (${[own, ...values].join(', ')})`
   const explained = await client.query<{ 'QUERY PLAN': unknown }>(`EXPLAIN (FORMAT JSON) ${order}`)
   await client.query('DEALLOCATE planned')
   return explained.rows[0]?.['QUERY PLAN']
