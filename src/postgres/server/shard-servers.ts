@@ -8,13 +8,9 @@ import type { Shards } from '../../domain/shard.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import { addressesOf, connectAlone } from './connection.ts'
 import { Database } from './database.ts'
+import { FIND_PLACES } from './workers.ts'
+import type { Place } from './workers.ts'
 
-/** Where Citus has a shard, as workers and their clients reach it. */
-const FIND_NODE = `
-  SELECT n.nodename AS host, n.nodeport AS port
-  FROM pg_dist_placement p JOIN pg_dist_node n USING (groupid)
-  WHERE p.shardid = get_shard_id_for_distribution_column('shards', $1::smallint)
-    AND n.noderole = 'primary'`
 const FIND_SENSOR = 'SELECT shard FROM sensors WHERE id = $1 AND shard = ANY ($2::smallint[])'
 
 /** To each server. */
@@ -135,10 +131,9 @@ export function serverFinder(
 ): (shard: number) => Promise<string> {
   return async (shard) => {
     if ((await database.readShards()).numbers.length === 1) return databaseUrl
-    const found = await database.rows<{ host: string; port: number }>(FIND_NODE, [shard])
-    const [node] = found
-    if (node === undefined) throw new Error(`BUG: shard ${shard} is nowhere`)
-    return urlAt(databaseUrl, node)
+    const [place] = await database.rows<Place>(FIND_PLACES, [[shard]])
+    if (place === undefined) throw new Error(`BUG: shard ${shard} is nowhere`)
+    return urlAt(databaseUrl, place)
   }
 }
 

@@ -14,8 +14,8 @@ export interface Node {
   readonly port: number
 }
 
-interface Place {
-  readonly group: number
+/** Where a shard is. */
+export interface Place extends Node {
   readonly number: number
   /** What a worker's own copy of `data_identity` is called; for that name, Citus reads any. */
   readonly identity: string
@@ -41,14 +41,15 @@ interface Answer {
 const FIND_WORKERS = `
   SELECT groupid AS "group", nodename AS host, nodeport AS port FROM pg_dist_node
   WHERE noderole = 'primary' AND groupid > 0 AND isactive ORDER BY groupid`
-/** Of the shards $1. */
-const FIND_PLACES = `
-  SELECT number, p.groupid AS "group",
+/** Of the shards $1, as workers and their clients reach them. */
+export const FIND_PLACES = `
+  SELECT number, n.groupid AS "group", n.nodename AS host, n.nodeport AS port,
     (SELECT shard_name(logicalrelid, shardid) FROM pg_dist_shard
       WHERE logicalrelid = 'data_identity'::regclass) AS identity
   FROM unnest($1::int[]) AS number
   JOIN pg_dist_placement p
-    ON p.shardid = get_shard_id_for_distribution_column('shards', number::smallint)`
+    ON p.shardid = get_shard_id_for_distribution_column('shards', number::smallint)
+  JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'`
 /**
  * SQL: whether a worker has parts of transactions of the coordinator that have not ended there.
  * Citus would unfold the view pg_prepared_xacts, for which only a superuser has the rights.
