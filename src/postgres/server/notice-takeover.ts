@@ -89,6 +89,8 @@ export async function noticeTakeover(
       witness.seen.adopt(recorded)
       return decided
     }
+    // Data that never had its epoch would seem to lack the same, and be renewed, without an end.
+    if (isLacking && isHeard && !recorded.isUndecided) witness.seen.adopt(recorded)
     const judgement = await inTransaction(client, () => testify(client, server, witness))
     isHeard = judgement !== undefined
     if (judgement !== undefined) decided = await decide(client, judgement, witness)
