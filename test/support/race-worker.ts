@@ -3,10 +3,12 @@
 
 import { openSync, writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { ServiceError } from '../../src/domain/errors.ts'
 import type { Submissions } from '../../src/ingest/submissions.ts'
 import { PostgresMeasurementWriter } from '../../src/postgres/measurements/measurement-writer.ts'
 import type { ShardServer } from '../../src/postgres/server/shard-servers.ts'
 import { openProcess, submissionsOver } from './postgres-process.ts'
+import type { OpenProcess } from './postgres-process.ts'
 import { RACE_RULES, RACE_USERS, raceEvent } from './race-events.ts'
 import type { RaceAnswer } from './race-events.ts'
 
@@ -20,10 +22,23 @@ const WRITTEN = { setAside: [], durationMs: 0 }
 
 const answers = openSync(file, 'w')
 const stopAtMs = Date.now() + Number(seconds) * 1_000
-const data = await openProcess(url, RACE_RULES, KEPT_MS)
+const data = await open()
 const submissions = submissionsOver(data)
 const random = (below: number) => Math.floor(Math.random() * below)
 const isRunning = () => Date.now() < stopAtMs
+
+/** Begins again while the database is away, as a supervisor has a service do. */
+async function open(): Promise<OpenProcess> {
+  for (;;) {
+    try {
+      return await openProcess(url, RACE_RULES, KEPT_MS)
+    } catch (error) {
+      const isAway = error instanceof ServiceError && error.code === 'overloaded'
+      if (!isAway || Date.now() >= stopAtMs) throw error
+    }
+    await pause(100)
+  }
+}
 
 async function send(): Promise<void> {
   while (isRunning()) {

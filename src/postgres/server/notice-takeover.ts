@@ -96,6 +96,8 @@ export async function noticeTakeover(
       witness.seen.adopt(look.recorded)
       return decided
     }
+    // Data that never had its epoch would seem to lack the same, and be renewed, without an end.
+    if (isLacking && isHeard && !look.recorded.isUndecided) witness.seen.adopt(look.recorded)
     // They would keep what follows waiting, and a node that has them may lack what others have.
     if (isLeftOpen(look)) await recoverPrepared(client)
     const judgement = await inTransaction(client, () => testify(client, witness))

@@ -8,6 +8,7 @@ import { connectAlone } from '../../../src/postgres/server/connection.ts'
 import { JournalPruning } from '../../../src/postgres/journal/journal-pruning.ts'
 import type { ReplayRetention } from '../../../src/postgres/journal/journal-pruning.ts'
 import { PRUNE } from '../../../src/postgres/journal/journal-statements.ts'
+import type { ClaimedBatch } from '../../../src/ports/journal-queue.ts'
 import { noticeTakeover } from '../../../src/postgres/server/notice-takeover.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import {
@@ -30,6 +31,8 @@ import { until } from '../../support/until.ts'
 
 const ALL = 1_000
 const WRITTEN = { setAside: [], durationMs: 1 }
+/** The first stream of a shard is of its control data. */
+const OF_LANE = 'stream_id & 65535 > 0'
 const HOUR_AGO_MS = Date.now() - HOUR_MS
 
 /** @param use what it runs on */
@@ -40,8 +43,9 @@ export function journalQueueSuite(use: UseServer, { isOneServer }: SuiteScope): 
   let userId: number
   beforeEach(async () => {
     database = await newMigratedDatabase(postgres())
-    one = await openProcess(database.url, PERMISSIVE)
-    other = await openProcess(database.url, PERMISSIVE)
+    // What they prune themselves is none of what a test looks at.
+    one = await openProcess(database.url, PERMISSIVE, DAY_MS)
+    other = await openProcess(database.url, PERMISSIVE, DAY_MS)
     userId = await newUser(one)
   })
   afterEach(async () => {
@@ -65,15 +69,25 @@ export function journalQueueSuite(use: UseServer, { isOneServer }: SuiteScope): 
     if (sensor === undefined) throw new Error('it is not there')
     return sensor
   }
-  const settleAll = async ({ queue }: OpenData) => {
-    for (let batch = await queue.claim(ALL); batch; batch = await queue.claim(ALL)) {
-      await queue.settle(batch, WRITTEN)
-    }
+  const settleAll = async ({ queue }: OpenData, claimed?: ClaimedBatch) => {
+    let batch = claimed ?? (await queue.claim(ALL))
+    for (; batch; batch = await queue.claim(ALL)) await queue.settle(batch, WRITTEN)
   }
   const lockWaits = () => countLockWaits(database.url)
   const endLeases = () => ask(database.url, 'UPDATE stream_forwarded SET lease_until = now()')
+  /** Ends the leases of the other, again if that has renewed them before they are taken. */
+  const takeOver = async <Taken>(take: () => Promise<Taken | undefined>): Promise<Taken> => {
+    let taken: Taken | undefined
+    await until('it is taken over', async () => {
+      await endLeases()
+      taken = await take()
+      return taken !== undefined
+    })
+    if (taken === undefined) throw new Error('it is waited for')
+    return taken
+  }
   const forwardedSeqs = async () => {
-    const text = 'SELECT seq FROM stream_forwarded WHERE stream_id > 0 ORDER BY stream_id'
+    const text = `SELECT seq FROM stream_forwarded WHERE ${OF_LANE} ORDER BY stream_id`
     return (await ask<{ seq: string }>(database.url, text)).map(({ seq }) => Number(seq))
   }
 
@@ -88,8 +102,7 @@ export function journalQueueSuite(use: UseServer, { isOneServer }: SuiteScope): 
     const [first, second] = both()
     await send(first)
     const lost = await claim(first)
-    await endLeases()
-    const again = await claim(second)
+    const again = await takeOver(() => second.queue.claim(ALL))
     expect(placesOf(again.measurements)).to.deep.equal(placesOf(lost.measurements))
     await first.queue.settle(lost, WRITTEN)
     expect(await forwardedSeqs()).to.deep.equal([0])
@@ -101,9 +114,8 @@ export function journalQueueSuite(use: UseServer, { isOneServer }: SuiteScope): 
     const [first, second] = both()
     const { sensorId } = (await send(first)).at(0)
     const late = await claim(first)
-    await endLeases()
     await first.controlWriter.deleteSensor(userId, sensorId)
-    await settleAll(second)
+    await settleAll(second, await takeOver(() => second.queue.claim(ALL)))
     const due = () => second.jobs.due(Date.now() + 1_000)
     const [job] = await due()
     if (job === undefined) throw new Error('it is not due')
@@ -117,9 +129,8 @@ export function journalQueueSuite(use: UseServer, { isOneServer }: SuiteScope): 
     const [first, second] = both()
     const { sensorId } = (await send(first)).at(0)
     const late = await claim(first)
-    await endLeases()
     await first.controlWriter.deleteSensor(userId, sensorId)
-    await settleAll(second)
+    await settleAll(second, await takeOver(() => second.queue.claim(ALL)))
     const due = () => second.jobs.due(Date.now() + 1_000)
     for (const job of await due()) await second.jobs.notePass(job, Date.now())
     const [last] = await due()
@@ -139,17 +150,16 @@ export function journalQueueSuite(use: UseServer, { isOneServer }: SuiteScope): 
     const begun = await first.queue.replay('two')
     const late = await begun?.read(ALL)
     if (late === undefined) throw new Error('there is nothing to write again')
-    await endLeases()
-    const replay = await second.queue.replay('two')
-    const again = await replay?.read(ALL)
+    const replay = await takeOver(() => second.queue.replay('two'))
+    const again = await replay.read(ALL)
     if (again === undefined) throw new Error('nobody has taken it over')
     expect(placesOf(again.measurements)).to.deep.equal(placesOf(lost.measurements))
     await begun?.pass(late)
-    expect((await replay?.read(ALL))?.place, 'the late one has noted nothing').to.deep.equal(
+    expect((await replay.read(ALL))?.place, 'the late one has noted nothing').to.deep.equal(
       again.place,
     )
-    await replay?.pass(again)
-    expect(await replay?.read(ALL)).to.equal(undefined)
+    await replay.pass(again)
+    expect(await replay.read(ALL)).to.equal(undefined)
     for (const { queue } of both()) expect(await queue.replay('two')).to.equal(undefined)
   })
 
@@ -291,7 +301,7 @@ export function journalQueueSuite(use: UseServer, { isOneServer }: SuiteScope): 
   }
 
   async function seqs(): Promise<number[]> {
-    const text = 'SELECT seq FROM journal WHERE stream_id > 0 ORDER BY seq'
+    const text = `SELECT seq FROM journal WHERE ${OF_LANE} ORDER BY seq`
     return (await ask<{ seq: string }>(database.url, text)).map(({ seq }) => Number(seq))
   }
 }

@@ -191,4 +191,15 @@ export function laneSuite(use: UseServer): void {
     const [{ id } = { id: 0 }] = await read<{ id: number }>('SELECT max(id) AS id FROM sensors')
     expect(id).to.be.greaterThan(2 ** 20)
   })
+
+  it('makes everything new once when the data never had its epoch', async () => {
+    await send('e1')
+    await read("UPDATE data_identity SET epoch = 'fff'")
+    await cut()
+    expect(await send('e1')).to.equal('duplicate')
+    const [{ head } = { head: 0 }] = await read<{ head: string }>(
+      'SELECT max(head) AS head FROM streams',
+    )
+    expect(Number(head)).to.be.within(2 ** 40, 2 ** 41 - 1)
+  })
 }

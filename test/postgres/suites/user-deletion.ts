@@ -118,7 +118,8 @@ export function userDeletionSuite(use: UseServer): void {
       `SELECT (SELECT count(*) FROM sensors WHERE user_id = $1 AND
           (deleted_at_ms IS NULL OR concat(serial_number, serial_number_key, alias) <> ''))
         + (SELECT count(*) FROM sensor_state WHERE user_id = $1)
-        + (SELECT count(*) FROM accepted_per_day d JOIN sensors s ON s.id = d.sensor_id
+        + (SELECT count(*) FROM accepted_per_day d
+          JOIN sensors s ON s.shard = d.shard AND s.id = d.sensor_id
           WHERE s.user_id = $1) AS count`,
       userId,
     )
@@ -163,7 +164,8 @@ export function userDeletionSuite(use: UseServer): void {
       expect(await sent).to.deep.equal(['created'])
       expect(await step).to.equal(true)
     })
-    const streams = await read('SELECT stream_id, head FROM streams ORDER BY stream_id')
+    const ofUser = 'SELECT stream_id, head FROM streams WHERE shard = $1 ORDER BY stream_id'
+    const streams = await read(ofUser, data.committer.queueOf(userId))
     const heads = streams.map(({ stream_id: id, head }) => `${id}:${head}`).join()
     expect(await read('SELECT heads FROM sensor_deletions')).to.deep.equal([{ heads }])
     expect(await read('SELECT FROM accepted_per_day')).to.have.lengthOf(0)
