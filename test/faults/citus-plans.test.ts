@@ -1,6 +1,6 @@
 // Goal: what a lane commits, and what forwards it, is the work of one worker, whatever the other
-// nodes do. Method: the plan of each statement on that worker; and submissions while all other nodes
-// are frozen.
+// nodes do. Method: the plan of each statement on that worker; and submissions while all others are
+// frozen.
 
 import { expect } from 'chai'
 import pg from 'pg'

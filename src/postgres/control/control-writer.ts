@@ -23,6 +23,7 @@ const RECORD_TOKEN_USES = `
 const HAS_DATA = `
   SELECT EXISTS (SELECT 1 FROM accepted_per_day LIMIT 1)
     OR EXISTS (SELECT 1 FROM sensor_deletions LIMIT 1) AS "hasData"`
+const IS_NAMED = 'SELECT 1 AS named FROM measurement_store WHERE name = $1'
 const NAME_STORE = `
   INSERT INTO measurement_store (name) VALUES ($1) ON CONFLICT (one) DO NOTHING`
 const RENAME_STORE = 'UPDATE measurement_store SET name = $1'
@@ -31,6 +32,8 @@ const INSERT_DELETION = `
   VALUES ($1, $2, $3, $4, $5, '', $6)`
 
 function* adoptStore(name: string): Flow<void> {
+  // Whether there are any data is asked of all servers: one of them may be away.
+  if ((yield* row(IS_NAMED, name)) !== undefined) return
   yield* change(NAME_STORE, name)
   const found = yield* row<{ hasData: boolean }>(HAS_DATA)
   if (found?.hasData !== true) yield* change(RENAME_STORE, name)

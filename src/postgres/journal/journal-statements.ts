@@ -1,5 +1,6 @@
 // The statements that forward the journal. `$1`: the stream's shard, or the shards of a server.
 
+import { takeIds } from '../server/spread.ts'
 import { SERVER_TIME_MS } from '../server/server-time.ts'
 
 /** How long a lease lasts after its last renewal. */
@@ -58,8 +59,7 @@ export const KEEP_SENSOR = `
   WHERE shard = $1 AND sensor_id = $2 FOR KEY SHARE`
 
 /** Reserves ids, `$1` of them: in order over all shards. */
-export const TAKE_SET_ASIDE_IDS = `
-  SELECT nextval('set_aside_id_seq') AS id FROM generate_series(1, $1)`
+export const TAKE_SET_ASIDE_IDS = takeIds('set_aside_id_seq')
 
 export const SET_ASIDE = `
   INSERT INTO set_aside

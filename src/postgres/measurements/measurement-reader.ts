@@ -109,10 +109,12 @@ interface RawRow extends StoredPoint {
   readonly tieBreakNs: number
 }
 
-export class PostgresMeasurementReader implements MeasurementReader {
-  readonly #servers: Pick<ShardServers, 'main' | 'shardOfSensor'>
+type ReadServers = Pick<ShardServers, 'databaseAt' | 'shardOfSensor'>
 
-  constructor(servers: Pick<ShardServers, 'main' | 'shardOfSensor'>) {
+export class PostgresMeasurementReader implements MeasurementReader {
+  readonly #servers: ReadServers
+
+  constructor(servers: ReadServers) {
     this.#servers = servers
   }
 
@@ -236,7 +238,7 @@ export class PostgresMeasurementReader implements MeasurementReader {
   ): Promise<Row[]> {
     try {
       const shard = await this.#servers.shardOfSensor(sensorIds[0] ?? 0)
-      return await this.#servers.main.rows<Row>(text, [shard, sensorIds, ...values])
+      return await this.#servers.databaseAt(shard).rows<Row>(text, [shard, sensorIds, ...values])
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error
       const hint = error.hint ?? error.message

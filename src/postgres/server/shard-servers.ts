@@ -14,7 +14,7 @@ import type { Place } from './workers.ts'
 const FIND_SENSOR = 'SELECT shard FROM sensors WHERE id = $1 AND shard = ANY ($2::smallint[])'
 
 /** To each server. */
-const CONNECTIONS_MAX = 8
+const CONNECTIONS_MAX = 12
 /** Up to so many are remembered, about 50 bytes each. */
 const SENSORS_MAX = 100_000
 
@@ -85,7 +85,10 @@ export class ShardServers {
   }
 
   databaseOf(userId: number): Database {
-    const shard = this.shards.of(userId)
+    return this.databaseAt(this.shards.of(userId))
+  }
+
+  databaseAt(shard: number): Database {
     return this.all.find(({ shards }) => shards.includes(shard))?.database ?? this.main
   }
 

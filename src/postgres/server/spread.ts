@@ -14,6 +14,15 @@ export const SHARD_OF_USER = `
   ($1::int[])[1 + ((user_id::bigint * 2654435761) % 4294967296) * cardinality($1::int[])
     / 4294967296]`
 
+/**
+ * SQL: `$1` ids of a sequence. They are given out before another server commits what has them, so
+ * something is logged with them, and their own commit waits until it is on disk: a sequence alone
+ * may give them again after a crash.
+ */
+export const takeIds = (sequence: string) => `
+  SELECT nextval('${sequence}')::float8 AS id FROM generate_series(1, $1),
+    (SELECT pg_logical_emit_message(true, 'thermolog', '') OFFSET 0) AS logged`
+
 const HAS_IDENTITY = `SELECT to_regclass('data_identity') IS NOT NULL AS "hasIdentity"`
 const READ_SHARDS = 'SELECT shards AS numbers FROM data_identity'
 

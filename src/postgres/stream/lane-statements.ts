@@ -4,7 +4,7 @@
 // id, keys of events, tie-breaks.
 
 import { TO_BEFORE } from './history-revisions.ts'
-import { OF_SHARD } from '../server/spread.ts'
+import { OF_SHARD, takeIds } from '../server/spread.ts'
 import { SERVER_TIME_MS } from '../server/server-time.ts'
 
 /** How long a stream stays its owner's after its last commit. */
@@ -109,8 +109,7 @@ export const INSERT_EVENTS = `
   ON CONFLICT (shard, key, user_id) DO NOTHING`
 
 /** Reserves ids of sensors, `$1` of them; only the server of DATABASE_URL gives them. */
-export const TAKE_SENSOR_IDS = `
-  SELECT nextval('sensor_ids')::int AS id FROM generate_series(1, $1)`
+export const TAKE_SENSOR_IDS = takeIds('sensor_ids')
 
 /** Their ids were reserved before. */
 export const REGISTER_SENSORS = `

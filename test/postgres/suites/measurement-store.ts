@@ -150,7 +150,7 @@ export function measurementStoreSuite(use: UseServer, { isOneServer }: SuiteScop
         },
       } as Partial<Database> as Database
       const reader = new PostgresMeasurementReader({
-        main: counting,
+        databaseAt: () => counting,
         shardOfSensor: (id) => store.servers.shardOfSensor(id),
       })
       const sensorIds = Array.from({ length: 10_000 }, (_, at) => at + 1)
