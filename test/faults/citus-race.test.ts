@@ -9,7 +9,7 @@ import type { PostgresServer } from '../support/postgres-server.ts'
 import { newDatabase } from '../support/postgres.ts'
 import { runRace } from '../support/race-run.ts'
 
-const LENGTH = byLength({ seconds: 30, stoppedMs: 12_000 }, { seconds: 600, stoppedMs: 20_000 })
+const LENGTH = byLength({ seconds: 45, stoppedMs: 12_000 }, { seconds: 600, stoppedMs: 20_000 })
 /** Senders and forwarders meet a node that is away, not only one that has just come back. */
 const AWAY_MS = 3_000
 

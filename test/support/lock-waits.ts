@@ -1,4 +1,4 @@
-// What waits for locks in a database, on whichever node of it.
+// What waits for locks in a database, and what is connected to it, on whichever node of it.
 
 import { ask } from './lanes.ts'
 
@@ -10,11 +10,20 @@ export async function countLockWaits(url: string): Promise<number> {
 }
 
 /** Ends the connections whose statements wait. */
-export async function endLockWaits(url: string): Promise<void> {
+export function endLockWaits(url: string): Promise<void> {
+  return endConnections(url, WAITING)
+}
+
+/** Ends all connections of processes. */
+export function cutProcesses(url: string): Promise<void> {
+  return endConnections(url, `application_name = 'thermolog'`)
+}
+
+async function endConnections(url: string, condition: string): Promise<void> {
   const activity = await activityOf(url)
   // It names the connection of a client also where a worker waits for it.
   const pid = activity === 'pg_stat_activity' ? 'pid' : 'global_pid'
-  await ask(url, `SELECT pg_terminate_backend(${pid}) FROM ${activity} WHERE ${WAITING}`)
+  await ask(url, `SELECT pg_terminate_backend(${pid}) FROM ${activity} WHERE ${condition}`)
 }
 
 /** Where a database is spread over nodes, the view of all of them. */

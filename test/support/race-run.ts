@@ -16,6 +16,7 @@ import { PostgresMeasurementWriter } from '../../src/postgres/measurements/measu
 import { migrate } from '../../src/postgres/server/migrate.ts'
 import { newUser } from '../contract/open-data.ts'
 import { ask, LosingProxy } from './lanes.ts'
+import { cutProcesses } from './lock-waits.ts'
 import { openProcess } from './postgres-process.ts'
 import { checkRace } from './race-check.ts'
 import type { RaceReport } from './race-check.ts'
@@ -113,7 +114,7 @@ class Race {
   async #disturb(proxy: LosingProxy, urls: readonly string[]): Promise<void> {
     const acts = [
       async () => void (proxy.loseAnswer = 'COMMIT'),
-      () => this.#cut(),
+      () => cutProcesses(this.#url),
       () => this.#kill(1, urls[1] ?? ''),
       async () => void (proxy.loseAnswer = 'COMMIT'),
       () => this.#stopProcess(2),
@@ -123,11 +124,6 @@ class Race {
       await pause(1_000)
       await acts[act % acts.length]?.()
     }
-  }
-
-  async #cut(): Promise<void> {
-    const others = `application_name = 'thermolog' AND pid <> pg_backend_pid()`
-    await ask(this.#url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${others}`)
   }
 
   async #kill(at: number, url: string): Promise<void> {
@@ -140,10 +136,10 @@ class Race {
   /** Meanwhile its connections are cut, and others take its streams. */
   async #stopProcess(at: number): Promise<void> {
     this.#workers[at]?.kill('SIGSTOP')
-    await this.#cut()
+    await cutProcesses(this.#url)
     await ask(this.#url, 'UPDATE streams SET lease_until = now()')
     await pause(1_000)
-    await this.#cut()
+    await cutProcesses(this.#url)
     await pause(this.#length.stoppedMs - 1_000)
     this.#workers[at]?.kill('SIGCONT')
   }
