@@ -11,6 +11,7 @@ import { Session } from './session.ts'
 const HAS_KEY = `
   SELECT EXISTS (SELECT 1 FROM pg_constraint
     WHERE conrelid = to_regclass('ledger') AND contype = 'p') AS "hasKey"`
+const READ_SHARDS = 'SELECT unnest(shards) AS shard FROM data_identity'
 const KEY_BYTES = 16
 
 /**
@@ -25,7 +26,7 @@ export async function countingFault(
 ): Promise<string | undefined> {
   const session = await Session.open(databaseUrl, opening)
   try {
-    if (!(await hasKey(session)) || (await countsOnce(session))) return undefined
+    if (!(await hasKey(session)) || (await countsOnceSomewhere(session))) return undefined
     return 'this server counts a repeated key twice, so duplicates would go unnoticed'
   } finally {
     await session.close()
@@ -37,13 +38,25 @@ async function hasKey(session: Session): Promise<boolean> {
   return rows[0]?.hasKey === true
 }
 
-async function countsOnce(session: Session): Promise<boolean> {
+/** All servers of a database count alike: the first shard whose server is there tells. */
+async function countsOnceSomewhere(session: Session): Promise<boolean> {
+  let failure: unknown
+  for (const { shard } of (await session.send<{ shard: number }>(READ_SHARDS)).rows) {
+    try {
+      return await countsOnce(session, shard)
+    } catch (error) {
+      failure = error
+    }
+  }
+  throw failure
+}
+
+async function countsOnce(session: Session, shard: number): Promise<boolean> {
   const [one, other] = [probe(), probe()]
   await session.send('BEGIN')
   try {
-    return (
-      (await insertEvents(session, 0, [one])) && !(await insertEvents(session, 0, [one, other]))
-    )
+    const isNew = await insertEvents(session, shard, [one])
+    return isNew && !(await insertEvents(session, shard, [one, other]))
   } finally {
     await session.send('ROLLBACK')
   }
