@@ -1,4 +1,5 @@
-// A user's state, which only PostgreSQL has: the lock for changing which sensors they have.
+// A user's state, which only PostgreSQL has: the lock for changing which sensors they have. On Citus
+// it is on a worker, and the user on the coordinator: both come and go together.
 
 import { change } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
@@ -7,6 +8,7 @@ import { shardOf } from '../../domain/shard.ts'
 import { runFlow } from '../server/database.ts'
 import type { Sql } from '../server/database.ts'
 
+const COMMIT_WHOLE = 'DELETE FROM whole_commits'
 const INSERT_USER_STATE = 'INSERT INTO user_state (shard, user_id) VALUES ($1, $2)'
 // Waits for a group that is registering sensors; after that, no group writes to the user's sensors.
 const DELETE_USER_STATE = `
@@ -17,8 +19,9 @@ const DELETE_REFUSED_TOTAL = 'DELETE FROM refused_totals WHERE user_id = $1'
 // Deletes tokens, identities and refused entries too.
 const DELETE_USER = 'DELETE FROM users WHERE id = $1'
 
-export function addUserState(userId: number): Flow<unknown> {
-  return change(INSERT_USER_STATE, shardOf(userId), userId)
+export function* addUserState(userId: number): Flow<void> {
+  yield* change(COMMIT_WHOLE)
+  yield* change(INSERT_USER_STATE, shardOf(userId), userId)
 }
 
 /**
@@ -28,6 +31,7 @@ export function addUserState(userId: number): Flow<unknown> {
  */
 export async function deleteUser(sql: Sql, userId: number): Promise<number | undefined> {
   if ((await runFlow(sql, lockUser(userId))) === undefined) return undefined
+  await sql.change(COMMIT_WHOLE)
   const user = [shardOf(userId), userId]
   const [state] = await sql.rows<{ sensors: number }>(DELETE_USER_STATE, user)
   await sql.change(ORDER_DELETION, user)

@@ -131,6 +131,9 @@ const SENSORS = `
     PRIMARY KEY (shard, user_id)
   );
 
+  -- Always empty. On Citus, a transaction that deletes from it commits on all its nodes or on none.
+  CREATE TABLE whole_commits (one boolean);
+
   -- Deleted sensors keep their row, without what their owner wrote, because the ledger still names
   -- them.
   CREATE SEQUENCE sensor_ids AS int;
