@@ -3,7 +3,6 @@
 
 import { postponedError } from '../domain/errors.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
-import type { Refused } from '../ports/refused.ts'
 import type { StoreUpkeep } from '../ports/store-upkeep.ts'
 
 /** Further calls of a user are refused. */
@@ -24,15 +23,24 @@ export function createWriters(
 ): Writers {
   const tellIf = (isDone: boolean) => isDone && onJournalled(0)
   const makeRoom = () => calls.makeRoomForRefused()
+  const keep = following(calls.keepRefused, makeRoom)
+  const keepInTurn = oneOfAUser('Too many measurements are set aside.')
+  const changeInTurn = oneOfAUser('Too many changes of sensors are waiting.')
+  const inTurn =
+    <Rest extends unknown[], Result>(call: (userId: number, ...rest: Rest) => Promise<Result>) =>
+    (userId: number, ...rest: Rest) =>
+      changeInTurn(userId, () => call(userId, ...rest))
   return {
     ...calls,
-    keepRefused: oneOfAUser(following(calls.keepRefused, makeRoom)),
+    keepRefused: (refused) => keepInTurn(refused[0]?.userId ?? 0, () => keep(refused)),
     noteRefusedRetries: following(calls.noteRefusedRetries, makeRoom),
     deleteUser: following(calls.deleteUser, (sensors) => tellIf(sensors !== undefined)),
     deleteAccount: following(calls.deleteAccount, tellIf),
-    createSensor: following(calls.createSensor, (sensor) => tellIf(typeof sensor === 'object')),
-    changeSensor: following(calls.changeSensor, (sensor) => tellIf(sensor !== undefined)),
-    deleteSensor: following(calls.deleteSensor, tellIf),
+    createSensor: inTurn(
+      following(calls.createSensor, (sensor) => tellIf(typeof sensor === 'object')),
+    ),
+    changeSensor: inTurn(following(calls.changeSensor, (sensor) => tellIf(sensor !== undefined))),
+    deleteSensor: inTurn(following(calls.deleteSensor, tellIf)),
     retrySetAside: following(calls.retrySetAside, (count) => count > 0 && onJournalled(count)),
   }
 }
@@ -52,25 +60,20 @@ function following<Args extends unknown[], Result>(
 /**
  * Runs one call of a user at a time: each waits for the user's row, so many at once would occupy
  * all connections to a database.
+ *
+ * @param detail of the refusal of further calls
  */
-function oneOfAUser(
-  keep: (refused: readonly Refused[]) => Promise<void>,
-): (refused: readonly Refused[]) => Promise<void> {
-  const ofUsers = new Map<number, { last: Promise<void>; count: number }>()
-  return async (refused) => {
-    const userId = refused[0]?.userId ?? 0
+function oneOfAUser(detail: string) {
+  const ofUsers = new Map<number, { last: Promise<unknown>; count: number }>()
+  return async <Result>(userId: number, call: () => Promise<Result>): Promise<Result> => {
     const calls = ofUsers.get(userId) ?? { last: Promise.resolve(), count: 0 }
-    if (calls.count >= WAITING_MAX) {
-      throw postponedError('overloaded', {
-        detail: 'Too many measurements are set aside.',
-      })
-    }
+    if (calls.count >= WAITING_MAX) throw postponedError('overloaded', { detail })
     ofUsers.set(userId, calls)
     calls.count++
-    const begin = () => keep(refused)
-    calls.last = calls.last.then(begin, begin)
+    const called = calls.last.then(call, call)
+    calls.last = called
     try {
-      await calls.last
+      return await called
     } finally {
       if (--calls.count === 0) ofUsers.delete(userId)
     }

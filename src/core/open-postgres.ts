@@ -94,7 +94,7 @@ export async function openDatabase(
   const committer = new PostgresSubmissionCommitter(settings, onJournalled)
   closers.push(() => ofAll(servers.all, (one) => leaveStreams(one, owner)))
   closers.push(() => committer.close())
-  const control = createControlReader(database)
+  const control = createControlReader(servers)
   const state = new StoreState()
   const forwardings = queues.map((one) => databaseForwarding({ ...of, ...one }, store, state))
   closers.push(() => ofAll(forwardings, (forwarding) => forwarding.close()))

@@ -168,14 +168,18 @@ export class Submissions {
     throw new Error('BUG: a submission that was only to be checked was accepted')
   }
 
-  /** Whether the user's queue has more than is left for all others. */
+  /**
+   * Whether the user's queue has more than twice an even share of what is left: while half of the
+   * queues are stuck, a third is left for the others.
+   */
   #isTooLong(userId: number): boolean {
     const { committer } = this.#with
     if (committer.queues === 1) return false
     const { submissionsInFlight, measurementsInFlight } = this.#queueAt(committer.queueOf(userId))
+    const shares = committer.queues / 2
     return (
-      submissionsInFlight > submissionsInFlightMax - this.#submissionsInFlight ||
-      measurementsInFlight > measurementsInFlightMax - this.#measurementsInFlight
+      submissionsInFlight * shares > submissionsInFlightMax - this.#submissionsInFlight ||
+      measurementsInFlight * shares > measurementsInFlightMax - this.#measurementsInFlight
     )
   }
 

@@ -121,7 +121,7 @@ export async function openProcess(
     jobs: createDeletionJobs(server),
     barrier: progress,
     figures: progress,
-    control: createControlReader(database),
+    control: createControlReader(servers),
     controlWriter: writer,
     store: createStoreRecords(database),
     storeUpkeep: writer,

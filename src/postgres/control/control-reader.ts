@@ -8,6 +8,7 @@ import type { ControlReader } from '../../ports/control-reader.ts'
 import type { StoreRecords } from '../../ports/store-upkeep.ts'
 import { runFlow } from '../server/database.ts'
 import type { Database } from '../server/database.ts'
+import type { ShardServers } from '../server/shard-servers.ts'
 import { PrincipalLookUps } from './principal-look-ups.ts'
 import { readChanges } from './sensor-changes.ts'
 import { SENSOR_READS } from './sensor-rows.ts'
@@ -18,11 +19,11 @@ const DELETIONS = `
     SELECT count(*) FROM user_deletions JOIN sensor_state USING (shard, user_id)) AS count`
 const countSensorDeletions = () => counted(DELETIONS)
 
-export function createControlReader(database: Database): ControlReader {
-  const principals = new PrincipalLookUps(database)
+export function createControlReader(servers: ShardServers): ControlReader {
+  const principals = new PrincipalLookUps(servers.main)
   const calls = callsOf(
     { ...CONTROL_READS, ...SENSOR_READS, readChanges, readCursorSecret, countSensorDeletions },
-    (begin) => runFlow(database, begin()),
+    (begin) => runFlow(servers, begin()),
   )
   return {
     ...calls,
@@ -31,7 +32,7 @@ export function createControlReader(database: Database): ControlReader {
       // First without a transaction, which costs more: mostly the caller knows the version.
       const asked = await calls.readSensors(userId, onlineSinceMs, () => true)
       if (isKnown(asked.version)) return asked
-      return database.view((sql) =>
+      return servers.databaseOf(userId).view((sql) =>
         runFlow(
           sql,
           SENSOR_READS.readSensors(userId, onlineSinceMs, () => false),

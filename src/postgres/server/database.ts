@@ -29,7 +29,7 @@ export interface Sql {
 }
 
 /** Runs a flow statement by statement. */
-export async function runFlow<Result>(sql: Sql, flow: Flow<Result>): Promise<Result> {
+export async function runFlow<Result>(sql: Pick<Sql, 'run'>, flow: Flow<Result>): Promise<Result> {
   let step = flow.next(NO_OUTCOME)
   while (step.done !== true) {
     const { text, values } = step.value

@@ -4,10 +4,13 @@
 // before its use; one of the coordinator would reach a worker that was replaced without a word.
 
 import type pg from 'pg'
+import type { Outcome } from '../../control/flow.ts'
+import { UserShard } from '../../domain/shard.ts'
 import type { Shards } from '../../domain/shard.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import { addressesOf, connectAlone } from './connection.ts'
 import { Database } from './database.ts'
+import type { Sql } from './database.ts'
 import { FIND_PLACES } from './workers.ts'
 import type { Place } from './workers.ts'
 
@@ -36,7 +39,7 @@ interface Finding {
 /** For commands, which compare nothing. */
 const trusting: Greeting = () => Promise.resolve()
 
-export class ShardServers {
+export class ShardServers implements Pick<Sql, 'run'> {
   /** In the order of their first shards. */
   readonly all: readonly ShardServer[]
   readonly shards: Shards
@@ -82,6 +85,12 @@ export class ShardServers {
       return { shards: own, database: new Database(url, CONNECTIONS_MAX, options) }
     })
     return new ShardServers(main, shards, all, new Database(databaseUrl, 1, { greet }))
+  }
+
+  /** Runs a statement on the server of the user whose shard it names; if none, on `main`. */
+  run(text: string, values: readonly unknown[] = []): Promise<Outcome> {
+    const of = values.find((value) => value instanceof UserShard)
+    return (of === undefined ? this.main : this.databaseOf(of.userId)).run(text, values)
   }
 
   databaseOf(userId: number): Database {

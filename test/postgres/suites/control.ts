@@ -6,6 +6,7 @@ import {
   createControlReader,
   createStoreRecords,
 } from '../../../src/postgres/control/control-reader.ts'
+import { ServiceError } from '../../../src/domain/errors.ts'
 import { firstStreamOf, shardOf } from '../../../src/domain/shard.ts'
 import { connectAlone } from '../../../src/postgres/server/connection.ts'
 import { createControlWriter } from '../../../src/postgres/control/control-writer.ts'
@@ -45,7 +46,7 @@ export function controlSuite(use: UseServer, { isOneServer }: SuiteScope): void 
     return {
       sql,
       servers,
-      control: createControlReader(sql),
+      control: createControlReader(servers),
       writer,
       upkeep: writer,
       records: createStoreRecords(sql),
@@ -98,6 +99,33 @@ export function controlSuite(use: UseServer, { isOneServer }: SuiteScope): void 
     await Promise.all(all)
     expect((await first().control.countRefused(userId)).count).to.equal(21)
     expect((await first().control.countRefused(other)).count).to.equal(1)
+  })
+
+  it('reads sensors of one user while many changes of another are waiting', async () => {
+    const { writer, servers, control } = first()
+    const other = (await writer.createUser('ben@example.org', ''))?.id ?? 0
+    const made = await writer.createSensor(userId, 'cellar', undefined)
+    const sensorId = typeof made === 'object' ? made.id : 0
+    const holder = await connectAlone(database.url, false)
+    await holder.query('BEGIN')
+    const shard = servers.shards.of(userId)
+    const stream = [shard, firstStreamOf(shard)]
+    await holder.query(
+      'SELECT 1 FROM streams WHERE shard = $1 AND stream_id = $2 FOR UPDATE',
+      stream,
+    )
+    const waiting = Array.from({ length: 200 }, (_, change) =>
+      writer.changeSensor(userId, sensorId, { alias: `${change}` }).then(
+        () => 'done',
+        (error: unknown) => (error instanceof ServiceError ? error.code : error),
+      ),
+    )
+    expect(await control.listSensors(other)).to.deep.equal([])
+    await holder.query('ROLLBACK')
+    await holder.end()
+    const outcomes = Map.groupBy(await Promise.all(waiting), (outcome) => outcome)
+    expect([...outcomes.keys()]).to.have.members(['done', 'overloaded'])
+    expect(outcomes.get('done')).to.have.length.above(100)
   })
 
   it('registers a name once and no more sensors than allowed, whoever is asked', async () => {
