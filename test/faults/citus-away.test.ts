@@ -110,7 +110,8 @@ describe('a worker of Citus that is away', () => {
         const { status, body } = await submit(other, `meanwhile ${sent}`)
         expect(status, JSON.stringify(body)).to.equal(201)
         expect(Date.now() - startedAtMs, 'time to answer').to.be.lessThan(ANSWER_MS_MAX)
-        expect((await send(url, { path: '/readyz' })).status).to.equal(200)
+        const ready = await send(url, { path: '/readyz' })
+        expect(ready.status, JSON.stringify(ready.body)).to.equal(200)
         await pause(500)
       }
       expect((await waiting).status).to.equal(503)
