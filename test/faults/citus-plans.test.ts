@@ -8,6 +8,7 @@ import { HOUR_MS } from '../../src/domain/time.ts'
 import { revisionStatements } from '../../src/postgres/stream/history-revisions.ts'
 import * as forwarding from '../../src/postgres/journal/journal-statements.ts'
 import * as sql from '../../src/postgres/stream/lane-statements.ts'
+import { ShardTables } from '../../src/postgres/stream/shard-tables.ts'
 import {
   accept,
   measurement,
@@ -27,12 +28,16 @@ import { within } from '../support/until.ts'
 
 /** Not of a shard. */
 const OF_COORDINATOR = ['TAKE_SENSOR_IDS', 'TAKE_SET_ASIDE_IDS']
+/** Not of a lane, but of a process. */
+const { LEAVE_STREAMS, ...ofLanes } = sql
 const revisions = revisionStatements({ shard: 0, ids: [] }, NOW_MS)
 const STATEMENTS = [
-  ...Object.entries(sql).filter(([name]) => !OF_COORDINATOR.includes(name)),
+  ...Object.entries(ofLanes).filter(([name]) => !OF_COORDINATOR.includes(name)),
   ...revisions.map(({ text }, at) => [`revision ${at}`, text] as const),
 ]
-const FORWARDING = Object.entries(forwarding).filter(([name]) => !OF_COORDINATOR.includes(name))
+const FORWARDING = Object.entries({ ...forwarding, LEAVE_STREAMS }).filter(
+  ([name]) => !OF_COORDINATOR.includes(name),
+)
 const SHARDS_AT = `
   SELECT shard FROM shards JOIN pg_dist_shard_placement
     ON shardid = get_shard_id_for_distribution_column('shards', shard)
@@ -63,30 +68,32 @@ describe('what lanes send to a worker', () => {
   })
   afterEach(() => data?.close())
 
-  const plansOf = async (statements: readonly (readonly [string, string])[]) => {
+  const plansOf = async (statements: readonly (readonly [string, string])[], isOfLane: boolean) => {
     const worker = new pg.Client({ connectionString: workerUrl })
     await worker.connect()
-    await worker.query('SET citus.explain_all_tasks = on')
+    await worker.query('SET citus.enable_manual_changes_to_shards = on')
+    const tables = isOfLane ? await ShardTables.find(worker, shards[0] ?? 0) : undefined
     const plans = new Map<string, unknown>()
-    for (const [name, text] of statements) plans.set(name, await planOf(worker, text, shards))
+    for (const [name, text] of statements) {
+      plans.set(name, await planOf(worker, tables?.inShard(text) ?? text, shards))
+    }
     await worker.end()
     return plans
   }
   const nodesOf = (plan: unknown) =>
     valuesOf(plan, 'Node').map((node) => /port=(\d+)/.exec(String(node))?.[1])
 
-  it('is one task of that worker', async () => {
-    for (const [name, plan] of await plansOf(STATEMENTS)) {
-      const tasks = name === 'LEAVE_STREAMS' ? shards.length : 1
-      expect(valuesOf(plan, 'Custom Plan Provider'), name).to.satisfy(areAll('Citus Adaptive'))
-      expect(valuesOf(plan, 'Task Count'), name).to.satisfy(areAll(tasks))
-      expect(valuesOf(plan, 'Dependent Jobs'), name).to.deep.equal([])
-      expect(nodesOf(plan), name).to.satisfy(areAll(port))
+  it('is of tables of that worker alone', async () => {
+    for (const [name, plan] of await plansOf(STATEMENTS, true)) {
+      expect(valuesOf(plan, 'Custom Plan Provider'), name).to.deep.equal([])
+      const tables = valuesOf(plan, 'Relation Name')
+      if (name !== 'INSERT_ROW') expect(tables, name).not.to.deep.equal([])
+      for (const table of tables) expect(table, name).to.match(/_\d+$/)
     }
   })
 
   it('is forwarded by that worker alone', async () => {
-    for (const [name, plan] of await plansOf(FORWARDING)) {
+    for (const [name, plan] of await plansOf(FORWARDING, false)) {
       expect(nodesOf(plan), name).to.satisfy(areAll(port))
     }
   })

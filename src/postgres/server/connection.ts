@@ -12,10 +12,11 @@ const ANSWER_MS_MORE = 2 * SECOND_MS
 const IDLE_IN_TRANSACTION_MS_MAX = 10 * SECOND_MS
 
 /**
- * How long the coordinator of a Citus cluster waits for a worker that does not answer, of which
- * others are not to notice much; a single server knows no such setting, and takes it.
+ * Of Citus: how long the coordinator waits for a worker that does not answer, of which others are
+ * not to notice much; and that lanes write to a shard's own tables. A single server knows no such
+ * settings, and takes them.
  */
-const ASKING_WORKERS = '-c citus.node_connection_timeout=1s'
+const OF_CITUS = '-c citus.node_connection_timeout=1s -c citus.enable_manual_changes_to_shards=on'
 
 /** 64-bit integers are read as numbers: all are times or counters, far below 2^53. */
 const TYPES: pg.CustomTypesConfig = {
@@ -72,7 +73,7 @@ export function connectionSettings(address: string): pg.ClientConfig {
     // A name in the URL must not replace ours, by which a move recognises processes.
     connectionString: address.replace(/\bapplication_name=[^&]*&?/, ''),
     application_name: 'thermolog',
-    options: ASKING_WORKERS,
+    options: OF_CITUS,
     connectionTimeoutMillis: CONNECT_MS_MAX,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
     keepAlive: true,

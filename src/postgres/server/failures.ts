@@ -4,6 +4,7 @@ import pg from 'pg'
 import { MoveUnfinished, NotPrimary, TakeoverUndecided } from './connection.ts'
 
 export const UNIQUE_VIOLATION = '23505'
+export const UNDEFINED_TABLE = '42P01'
 export const DUPLICATE_TABLE = '42P07'
 export const DUPLICATE_OBJECT = '42710'
 export const DISK_FULL = '53100'

@@ -3,6 +3,8 @@
 
 import { randomBytes } from 'node:crypto'
 import type { Opening } from '../server/connection.ts'
+import { Database } from '../server/database.ts'
+import { serverFinder, ShardServers } from '../server/shard-servers.ts'
 import { insertEvents } from './group-writes.ts'
 import type { LedgerRow } from './group-writes.ts'
 import { Session } from './session.ts'
@@ -11,7 +13,6 @@ import { Session } from './session.ts'
 const HAS_KEY = `
   SELECT EXISTS (SELECT 1 FROM pg_constraint
     WHERE conrelid = to_regclass('ledger') AND contype = 'p') AS "hasKey"`
-const READ_SHARDS = 'SELECT unnest(shards) AS shard FROM data_identity'
 const KEY_BYTES = 16
 
 /**
@@ -22,28 +23,37 @@ const KEY_BYTES = 16
  */
 export async function countingFault(
   databaseUrl: string,
-  opening?: Opening,
+  limit: Pick<Opening, 'statementMsMax'> = {},
 ): Promise<string | undefined> {
-  const session = await Session.open(databaseUrl, opening)
+  const database = new Database(databaseUrl, 1, limit)
   try {
-    if (!(await hasKey(session)) || (await countsOnceSomewhere(session))) return undefined
+    const [ledger] = await database.rows<{ hasKey: boolean }>(HAS_KEY)
+    if (ledger?.hasKey !== true || (await countsOnceSomewhere(database, databaseUrl, limit))) {
+      return undefined
+    }
     return 'this server counts a repeated key twice, so duplicates would go unnoticed'
   } finally {
-    await session.close()
+    await database.close()
   }
 }
 
-async function hasKey(session: Session): Promise<boolean> {
-  const { rows } = await session.send<{ hasKey: boolean }>(HAS_KEY)
-  return rows[0]?.hasKey === true
-}
-
-/** All servers of a database count alike: the first shard whose server is there tells. */
-async function countsOnceSomewhere(session: Session): Promise<boolean> {
+/** All servers of a database count alike: the first that is there tells. */
+async function countsOnceSomewhere(
+  main: Database,
+  databaseUrl: string,
+  limit: Opening,
+): Promise<boolean> {
+  const servers = await ShardServers.find(main, databaseUrl)
+  const findServer = serverFinder(main, databaseUrl)
+  const isSpread = servers.shards.numbers.length > 1
+  await servers.close()
   let failure: unknown
-  for (const { shard } of (await session.send<{ shard: number }>(READ_SHARDS)).rows) {
+  for (const { shards } of servers.all) {
+    const [shard = 0] = shards
     try {
-      return await countsOnce(session, shard)
+      const url = await findServer(shard)
+      const session = await Session.open(url, limit, isSpread ? shard : undefined)
+      return await countsOnce(session, shard).finally(() => session.close())
     } catch (error) {
       failure = error
     }
@@ -54,12 +64,10 @@ async function countsOnceSomewhere(session: Session): Promise<boolean> {
 async function countsOnce(session: Session, shard: number): Promise<boolean> {
   const [one, other] = [probe(), probe()]
   await session.send('BEGIN')
-  try {
-    const isNew = await insertEvents(session, shard, [one])
-    return isNew && !(await insertEvents(session, shard, [one, other]))
-  } finally {
-    await session.send('ROLLBACK')
-  }
+  const isNew = await insertEvents(session, shard, [one])
+  const isAllNew = await insertEvents(session, shard, [one, other])
+  await session.send('ROLLBACK')
+  return isNew && !isAllNew
 }
 
 /** An event with a random key: it is not in the ledger, and no other transaction waits for it. */

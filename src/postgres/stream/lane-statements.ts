@@ -4,7 +4,7 @@
 // id, keys of events, tie-breaks.
 
 import { TO_BEFORE } from './history-revisions.ts'
-import { OF_SHARD, takeIds } from '../server/spread.ts'
+import { takeIds } from '../server/spread.ts'
 import { SERVER_TIME_MS } from '../server/server-time.ts'
 
 /** How long a stream stays its owner's after its last commit. */
@@ -103,9 +103,8 @@ export const FIND_TIE_BREAKS = `
 /** Fewer rows than given: some of the events were known. */
 export const INSERT_EVENTS = `
   INSERT INTO ledger (shard, key, user_id, sensor_id, at_ms, temp_celsius)
-  SELECT own.shard, u.* FROM ${OF_SHARD}
-    unnest($2::uuid[], $3::int[], $4::int[], $5::bigint[], $6::float8[]) AS u
-  WHERE own.shard = $1
+  SELECT $1::smallint, u.*
+  FROM unnest($2::uuid[], $3::int[], $4::int[], $5::bigint[], $6::float8[]) AS u
   ON CONFLICT (shard, key, user_id) DO NOTHING`
 
 /** Reserves ids of sensors, `$1` of them; only the server of DATABASE_URL gives them. */
@@ -125,8 +124,7 @@ export const REGISTER_SENSORS = `
 
 export const ADD_SENSOR_STATES = `
   INSERT INTO sensor_state (shard, sensor_id, user_id)
-  SELECT own.shard, u.* FROM ${OF_SHARD} unnest($2::int[], $3::int[]) AS u
-  WHERE own.shard = $1`
+  SELECT $1::smallint, u.* FROM unnest($2::int[], $3::int[]) AS u`
 
 export const COUNT_SENSORS = `
   UPDATE user_state AS s SET sensors = s.sensors + added.count, settings = s.settings + 1
@@ -147,14 +145,12 @@ export const UPDATE_SENSORS = `
 
 export const NOTE_TIE_BREAKS = `
   INSERT INTO tie_breaks (shard, sensor_id, at_ms, next)
-  SELECT own.shard, u.* FROM ${OF_SHARD} unnest($2::int[], $3::bigint[], $4::int[]) AS u
-  WHERE own.shard = $1
+  SELECT $1::smallint, u.* FROM unnest($2::int[], $3::bigint[], $4::int[]) AS u
   ON CONFLICT (shard, sensor_id, at_ms) DO UPDATE SET next = excluded.next`
 
 export const COUNT_DAYS = `
   INSERT INTO accepted_per_day AS d (shard, sensor_id, day, measurements)
-  SELECT own.shard, u.* FROM ${OF_SHARD} unnest($2::int[], $3::int[], $4::int[]) AS u
-  WHERE own.shard = $1
+  SELECT $1::smallint, u.* FROM unnest($2::int[], $3::int[], $4::int[]) AS u
   ON CONFLICT (shard, sensor_id, day)
     DO UPDATE SET measurements = d.measurements + excluded.measurements`
 

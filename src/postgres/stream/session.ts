@@ -7,7 +7,8 @@ import { connectAlone, prepared } from '../server/connection.ts'
 import type { Opening } from '../server/connection.ts'
 import { durabilityFault, isSameDurability, READ_DURABILITY } from '../server/durability.ts'
 import type { Durability, DurabilityRow } from '../server/durability.ts'
-import { isOfStatement } from '../server/failures.ts'
+import { isOfStatement, UNDEFINED_TABLE } from '../server/failures.ts'
+import { HOLD_SHARD, IS_SHARD_HERE, ShardTables } from './shard-tables.ts'
 
 /** The connection is lost, or the server ended it: unanswered statements may have had effect. */
 export class ConnectionLost extends Error {}
@@ -27,16 +28,27 @@ type Outcome<Value> = PromiseSettledResult<Value>
 
 export class Session {
   readonly #client: pg.Client
+  readonly #tables: ShardTables | undefined
   #warnings = 0
 
-  private constructor(client: pg.Client) {
+  private constructor(client: pg.Client, tables: ShardTables | undefined) {
     this.#client = client
+    this.#tables = tables
     client.on('notice', () => this.#warnings++)
   }
 
-  /** @throws Error if no host can be used now */
-  static async open(databaseUrl: string, opening?: Opening): Promise<Session> {
-    return new Session(await connectAlone(databaseUrl, true, opening))
+  /**
+   * @param shard of Citus, whose own tables all statements are on
+   * @throws Error if no host can be used now
+   */
+  static async open(databaseUrl: string, opening?: Opening, shard?: number): Promise<Session> {
+    let tables: ShardTables | undefined
+    const greet = async (client: pg.ClientBase) => {
+      await opening?.greet?.(client)
+      if (shard !== undefined) tables = await ShardTables.find(client, shard)
+    }
+    const client = await connectAlone(databaseUrl, true, { ...opening, greet })
+    return new Session(client, tables)
   }
 
   /** How many warnings and notices the server has sent so far. */
@@ -51,14 +63,32 @@ export class Session {
    */
   send<Row>(text: string, values: unknown[] = []): Answer<Row> {
     const answer = this.#client
-      .query<Row & pg.QueryResultRow>(prepared(text, values))
+      .query<Row & pg.QueryResultRow>(prepared(this.#tables?.inShard(text) ?? text, values))
       .catch((cause: unknown) => {
-        if (isOfStatement(cause)) throw cause
+        if (isOfStatement(cause) && !this.#hasLostTable(cause)) throw cause
         throw new ConnectionLost('the connection to the database is lost', { cause })
       })
     // If several fail, the caller awaits only the first; the others must not end the process.
     answer.catch(ignore)
     return answer
+  }
+
+  /**
+   * Keeps the shard on this server until the transaction ends.
+   *
+   * @throws ConnectionLost: it was moved to another one
+   */
+  async holdShard(): Promise<void> {
+    if (this.#tables === undefined) return
+    const shard = [this.#tables.shardId]
+    const holding = this.send(HOLD_SHARD, shard)
+    const [, { rowCount }] = await Promise.all([holding, this.send(IS_SHARD_HERE, shard)])
+    if (rowCount !== 1) throw new ConnectionLost('the shard was moved to another server')
+  }
+
+  /** Citus drops what was moved after a while. */
+  #hasLostTable({ code }: pg.DatabaseError): boolean {
+    return this.#tables !== undefined && code === UNDEFINED_TABLE
   }
 
   /** Cuts the connection at once; the server then gives up what it does for it. */
@@ -90,7 +120,8 @@ export class CommitCheck {
   /** @throws ServiceError `overloaded`: with these settings nothing can be acknowledged */
   async begin(): Promise<void> {
     const begun = this.#session.send('BEGIN')
-    const [, { rows }] = await Promise.all([begun, this.#readDurability()])
+    const holding = this.#session.holdShard()
+    const [, , { rows }] = await Promise.all([begun, holding, this.#readDurability()])
     this.#warnings = this.#session.warnings
     this.#before = rows[0]
     if (this.#before === undefined) throw new Error('BUG: the settings have no row')
