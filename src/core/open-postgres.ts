@@ -140,6 +140,7 @@ function lanesOf(
   const isSpread = shards.numbers.length > 1
   return {
     shards,
+    isSpread,
     durability,
     lanes: isSpread ? LANES.ofEachShard : LANES.ofOnlyShard,
     findServer: serverFinder(main, url),

@@ -5,8 +5,12 @@ import type { Server, Socket } from 'node:net'
 import pg from 'pg'
 import type { Receipt } from '../../src/domain/measurement.ts'
 import { ONE_SHARD } from '../../src/domain/shard.ts'
+import type { Shards } from '../../src/domain/shard.ts'
 import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
+import { Database } from '../../src/postgres/server/database.ts'
+import type { Sql } from '../../src/postgres/server/database.ts'
 import type { Durability } from '../../src/postgres/server/durability.ts'
+import { greetingOfShards, serverFinder } from '../../src/postgres/server/shard-servers.ts'
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
 import type { Witness } from '../../src/postgres/server/notice-takeover.ts'
@@ -15,19 +19,51 @@ import type { SubmissionOutcome } from '../../src/ports/submissions.ts'
 import { systemClock as clock } from '../../src/system/clock.ts'
 import { measurement, PERMISSIVE, submission } from '../contract/open-data.ts'
 
-/** A process's committer with one lane. */
+/** The server that has the first shard of a database. */
+export interface LaneServer {
+  readonly url: string
+  /** Of the database. */
+  readonly shards: Shards
+}
+
+export async function findLaneServer(databaseUrl: string): Promise<LaneServer> {
+  const database = new Database(databaseUrl, 1)
+  const url = new URL(await serverFinder(database, databaseUrl)(0))
+  const shards = await database.readShards()
+  await database.close()
+  const port = url.searchParams.get('port')
+  if (port === null) return { url: databaseUrl, shards }
+  url.host = `${url.searchParams.get('host')}:${port}`
+  url.search = ''
+  return { url: url.href, shards }
+}
+
+/**
+ * A process's committer with one lane, of the first shard.
+ *
+ * @param server that has it; default: that of the database
+ */
 export function newLane(
   databaseUrl: string,
   durability: Durability = 'local',
   findIdsInStore = findNoIds,
+  { url, shards }: LaneServer = { url: databaseUrl, shards: ONE_SHARD },
 ) {
   const witness = newWitness({ durability, findIdsInStore })
   const { owner, seen } = witness
-  const greet = async (client: pg.ClientBase) => void (await noticeTakeover(client, witness))
-  const findServer = () => Promise.resolve(databaseUrl)
-  const connecting = { findServer, owner, durability, greet, seen }
-  const settings = { ...connecting, shards: ONE_SHARD, lanes: 1, rules: PERMISSIVE }
+  const notice = async (client: pg.ClientBase) => void (await noticeTakeover(client, witness))
+  const greet = greetingOfShards(shards, databaseUrl, notice)
+  const isSpread = shards.numbers.length > 1
+  const findServer = () => Promise.resolve(url)
+  const connecting = { findServer, isSpread, owner, durability, greet, seen }
+  const idGiver = isSpread ? { rows: giveIds(databaseUrl) } : undefined
+  const settings = { ...connecting, idGiver, shards: ONE_SHARD, lanes: 1, rules: PERMISSIVE }
   return new PostgresSubmissionCommitter(settings, () => undefined)
+}
+
+function giveIds(databaseUrl: string): Sql['rows'] {
+  return async <Row>(text: string, values: readonly unknown[] = []) =>
+    (await ask(databaseUrl, text, ...values)) as Row[]
 }
 
 /** Measurements are in the database. */

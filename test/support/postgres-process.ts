@@ -101,7 +101,9 @@ export async function openProcess(
   const { shards, idGiver } = servers
   const findServer = serverFinder(database, databaseUrl)
   const greetLane = greetingOfShards(shards, databaseUrl, greet)
+  const isSpread = shards.numbers.length > 1
   const connecting = {
+    isSpread,
     owner,
     durability: 'local',
     greet: greetLane,
@@ -109,7 +111,7 @@ export async function openProcess(
     findServer,
   } as const
   const committer = new PostgresSubmissionCommitter(
-    { ...connecting, shards, lanes: shards.numbers.length === 1 ? 2 : 1, rules, idGiver },
+    { ...connecting, shards, lanes: isSpread ? 1 : 2, rules, idGiver },
     onJournalled,
   )
   const writer = createControlWriter({ servers, clock }, rules, onJournalled)

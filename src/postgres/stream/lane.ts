@@ -16,7 +16,6 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { postponedError, ServiceError } from '../../domain/errors.ts'
-import type { Shards } from '../../domain/shard.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import { codeOf, DISK_FULL, isOutOfReach, isRace } from '../server/failures.ts'
 import type { Group } from './group.ts'
@@ -39,8 +38,8 @@ const RECONNECT_MS = 100
 export interface LaneSettings extends TransactionSettings, Omit<SessionSettings, 'databaseUrl'> {
   /** Names this process to people who look at the database. */
   readonly owner: string
-  /** All of the database. */
-  readonly shards: Shards
+  /** Whether the tables are spread over servers, each of which names those of its shards. */
+  readonly isSpread: boolean
   /** The URL of the server that has a shard. */
   readonly findServer: (shard: number) => Promise<string>
 }
@@ -178,10 +177,9 @@ export class Lane {
 
   async #connect(): Promise<Session> {
     if (this.#session !== undefined) return this.#session
-    const { findServer, greet, shards } = this.#settings
+    const { findServer, isSpread, greet } = this.#settings
     const opening = { greet, signal: this.#patience }
     const url = await findServer(this.#shard)
-    const isSpread = shards.numbers.length > 1
     this.#session = await Session.open(url, opening, isSpread ? this.#shard : undefined)
     return this.#session
   }

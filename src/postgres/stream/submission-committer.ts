@@ -24,7 +24,7 @@ export class PostgresSubmissionCommitter implements SubmissionCommitter {
    * @param onJournalled called with the number of new measurements, after a commit of any
    */
   constructor(
-    settings: Omit<LaneSettings, 'sensors'> & { readonly lanes: number },
+    settings: Omit<LaneSettings, 'sensors'> & { readonly lanes: number; readonly shards: Shards },
     onJournalled: (measurements: number) => void,
   ) {
     const { lanes: length, shards } = settings

@@ -3,9 +3,20 @@
 
 import { expect } from 'chai'
 import pg from 'pg'
+import type { Durability } from '../../../src/postgres/server/durability.ts'
 import { measurement, submission } from '../../contract/open-data.ts'
-import { addUsers, ask, LosingProxy, newLane, sendEvent, statusOf } from '../../support/lanes.ts'
-import { countLockWaits } from '../../support/lock-waits.ts'
+import {
+  addUsers,
+  ask,
+  findLaneServer,
+  findNoIds,
+  LosingProxy,
+  newLane,
+  sendEvent,
+  statusOf,
+} from '../../support/lanes.ts'
+import type { LaneServer } from '../../support/lanes.ts'
+import { countLockWaits, cutProcesses } from '../../support/lock-waits.ts'
 import { newMigratedDatabase } from '../../support/postgres.ts'
 import type { TestDatabase, UseServer } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
@@ -16,31 +27,33 @@ const USER = 1
 export function laneSuite(use: UseServer): void {
   const postgres = use()
   let database: TestDatabase
+  let server: LaneServer
   let lane: ReturnType<typeof newLane>
   beforeEach(async () => {
     database = await newMigratedDatabase(postgres())
+    server = await findLaneServer(database.url)
     await addUsers(database.url, [USER])
-    lane = newLane(database.url)
+    lane = openLane()
   })
   afterEach(async () => {
     await lane.close()
     await database.remove()
   })
 
+  const openLane = (durability: Durability = 'local', url = server.url) =>
+    newLane(database.url, durability, findNoIds, { ...server, url })
   const send = async (eventId: string | null) => statusOf(await sendEvent(lane, USER, eventId))
   const read = <Row extends pg.QueryResultRow>(text: string, ...values: unknown[]) =>
     ask<Row>(database.url, text, ...values)
   const countRows = async () =>
     (await read<{ n: number }>('SELECT count(*)::int AS n FROM journal'))[0]?.n
   const countConnections = async () => {
-    const connections = await read(`SELECT 1 FROM pg_stat_activity
-      WHERE application_name = 'thermolog' AND datname = current_database()`)
-    return connections.length
+    const text = `SELECT 1 FROM pg_stat_activity
+      WHERE application_name = 'thermolog' AND datname = current_database()`
+    return (await ask(server.url, text)).length
   }
   const lockWaits = () => countLockWaits(database.url)
-  const cut = () =>
-    read(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE application_name = 'thermolog' AND datname = current_database()`)
+  const cut = () => cutProcesses(database.url)
 
   it('goes on after its connection is cut', async () => {
     expect(await send('e1')).to.equal('created')
@@ -62,7 +75,7 @@ export function laneSuite(use: UseServer): void {
   it('takes over a stream that was left', async () => {
     await send('e1')
     await lane.close()
-    lane = newLane(database.url)
+    lane = openLane()
     await send('e2')
     const rows = await read<{ seq: string }>(
       'SELECT seq FROM journal WHERE stream_id = 1 ORDER BY seq',
@@ -103,7 +116,7 @@ export function laneSuite(use: UseServer): void {
 
   it('waits for another that stores the same event', async () => {
     await send('e1')
-    const other = newLane(database.url)
+    const other = openLane()
     const holder = new pg.Client({ connectionString: database.url })
     // When the test fails, the database is removed while it is connected.
     holder.on('error', () => undefined)
@@ -119,7 +132,7 @@ export function laneSuite(use: UseServer): void {
   })
 
   it('acknowledges nothing where a standby is promised and there is none', async () => {
-    const replicated = newLane(database.url, 'replicated')
+    const replicated = openLane('replicated')
     const outcome = await sendEvent(replicated, USER, 'e1').catch((error: unknown) => error)
     expect(outcome).to.include({ code: 'overloaded' })
     expect(String((outcome as { hint?: string }).hint)).to.include('synchronous_standby_names')
@@ -133,9 +146,9 @@ export function laneSuite(use: UseServer): void {
     beforeEach(async () => {
       // The server is recorded by then, so that the first COMMIT is the group's.
       await send('e1')
-      const started = await LosingProxy.start(database.url)
+      const started = await LosingProxy.start(server.url)
       proxy = started.proxy
-      losing = newLane(started.url)
+      losing = openLane('local', started.url)
     })
     afterEach(async () => {
       await losing.close()
