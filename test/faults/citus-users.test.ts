@@ -14,8 +14,7 @@ import { until } from '../support/until.ts'
 const SLOW_COMMITS = ['commit_delay=100000', 'commit_siblings=0', 'wal_writer_delay=10s']
 
 const STATE_SHARDS = `
-  SELECT DISTINCT shard_name('user_state', get_shard_id_for_distribution_column('user_state', shard))
-    AS name, nodeport AS port
+  SELECT DISTINCT shard_name('user_state', shardid) AS name, nodeport AS port
   FROM shards JOIN pg_dist_shard_placement
     ON shardid = get_shard_id_for_distribution_column('user_state', shard)`
 

@@ -1,5 +1,5 @@
-// A user's state, which only PostgreSQL has: the lock for changing which sensors they have. On Citus
-// it is on a worker, and the user on the coordinator: both come and go together.
+// A user's state, which only PostgreSQL has: the lock for changing which sensors they have. On
+// Citus it is on a worker, and the user on the coordinator: both come and go together.
 
 import { change } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'

@@ -114,6 +114,8 @@ const CONTROL = `
 const SENSORS = `
   CREATE TABLE shards (shard smallint PRIMARY KEY); -- a row for each, on its machine
   INSERT INTO shards (shard) VALUES (0);
+  -- Always empty. On Citus, a transaction that deletes from it commits on all its nodes or on none.
+  CREATE TABLE whole_commits (one boolean);
   -- The lock for changing which sensors a user has: how many are live, and a counter of their
   -- registrations, changes and deletions. A user without a row has no sensors, and gets none.
   CREATE TABLE user_state (
@@ -130,9 +132,6 @@ const SENSORS = `
     user_id int NOT NULL,
     PRIMARY KEY (shard, user_id)
   );
-
-  -- Always empty. On Citus, a transaction that deletes from it commits on all its nodes or on none.
-  CREATE TABLE whole_commits (one boolean);
 
   -- Deleted sensors keep their row, without what their owner wrote, because the ledger still names
   -- them.

@@ -53,7 +53,7 @@ async function countsOnceSomewhere(
     try {
       const url = await findServer(shard)
       const session = await Session.open(url, limit, isSpread ? shard : undefined)
-      return await countsOnce(session, shard).finally(() => session.close())
+      return await countsOnce(session, shard)
     } catch (error) {
       failure = error
     }
@@ -61,13 +61,16 @@ async function countsOnceSomewhere(
   throw failure
 }
 
+/** Closes the session, which rolls back. */
 async function countsOnce(session: Session, shard: number): Promise<boolean> {
   const [one, other] = [probe(), probe()]
-  await session.send('BEGIN')
-  const isNew = await insertEvents(session, shard, [one])
-  const isAllNew = await insertEvents(session, shard, [one, other])
-  await session.send('ROLLBACK')
-  return isNew && !isAllNew
+  try {
+    await session.send('BEGIN')
+    const isNew = await insertEvents(session, shard, [one])
+    return isNew && !(await insertEvents(session, shard, [one, other]))
+  } finally {
+    await session.close()
+  }
 }
 
 /** An event with a random key: it is not in the ledger, and no other transaction waits for it. */
