@@ -7,51 +7,35 @@ import { expect } from 'chai'
 import { createService } from '../../src/compose.ts'
 import type { Service } from '../../src/compose.ts'
 import { loadConfig } from '../../src/config.ts'
-import { openOperations } from '../../src/data-dir/operations.ts'
 import { useCitusCluster } from '../support/citus.ts'
 import { send } from '../support/http.ts'
-import { ask } from '../support/lanes.ts'
 import { RecordingLog } from '../support/log.ts'
 import { newDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
+import { newUsersOf } from '../support/users-of-workers.ts'
 import { expectClean } from '../support/verify.ts'
 
 const AT = '2026-11-20T10:15:00.000Z'
 const RANGE = 'from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&bucket=raw'
-/** Enough for one on each worker. */
-const USERS = 12
 /** Longer than any statement may take. */
 const STILL_MS = 15_000
 const ANSWER_MS_MAX = 5_000
-const FIND_PORT = `
-  SELECT nodeport AS port FROM user_state AS u, LATERAL (
-    SELECT nodeport FROM pg_dist_shard_placement
-    WHERE shardid = get_shard_id_for_distribution_column('user_state', u.shard)) AS p
-  WHERE u.user_id = (SELECT id FROM users WHERE email = $1)`
 
 describe('a worker of Citus that is away', () => {
   const citus = useCitusCluster()
   let databaseUrl: string
   let service: Service
   let url: string
-  /** Of a user of each worker, by its port. */
-  const tokens = new Map<number, string>()
+  /** Of a user of each worker. */
+  let tokens: readonly string[]
 
   before(async () => {
     databaseUrl = (await newDatabase(citus())).url
     const config = loadConfig({ PORT: '0', DATABASE_URL: databaseUrl })
     service = await createService(config, { log: new RecordingLog() })
     ;({ url } = await service.start())
-    const { operations, close } = await openOperations(config)
-    for (let made = 0; made < USERS && tokens.size < 2; made++) {
-      const email = `user${made}@example.org`
-      await operations.createUser({ email })
-      const [found] = await ask<{ port: number }>(databaseUrl, FIND_PORT, email)
-      const { token } = await operations.createToken({ user: email, name: 'gateway' })
-      tokens.set(found?.port ?? 0, token)
-    }
-    await close()
-    for (const token of tokens.values()) expect(await statusOf(token, 'before')).to.equal(201)
+    tokens = await newUsersOf(citus().workers, databaseUrl)
+    for (const token of tokens) expect(await statusOf(token, 'before')).to.equal(201)
   })
   after(() => service?.stop())
 
@@ -73,9 +57,7 @@ describe('a worker of Citus that is away', () => {
 
   it('lets the users of the other one go on, and its own once it is back', async () => {
     const [away] = citus().workers
-    const port = Number(new URL(away?.url() ?? '').port)
-    const own = tokens.get(port) ?? ''
-    const [other = ''] = [...tokens.values()].filter((token) => token !== own)
+    const [own = '', other = ''] = tokens
     await untilReadable(own, 1)
     await away?.kill()
 
@@ -99,8 +81,7 @@ describe('a worker of Citus that is away', () => {
 
   it('is no obstacle to others while it stands still, and answers', async () => {
     const [still] = citus().workers
-    const own = tokens.get(Number(new URL(still?.url() ?? '').port)) ?? ''
-    const [other = ''] = [...tokens.values()].filter((token) => token !== own)
+    const [own = '', other = ''] = tokens
     still?.freeze()
     try {
       const endAtMs = Date.now() + STILL_MS

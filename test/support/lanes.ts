@@ -106,9 +106,11 @@ export async function ask<Row extends pg.QueryResultRow>(
 ): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  const { rows } = await client.query<Row>(text, values)
-  await client.end()
-  return rows
+  try {
+    return (await client.query<Row>(text, values)).rows
+  } finally {
+    await client.end()
+  }
 }
 
 /** A proxy before the socket of a server. */

@@ -4,6 +4,12 @@ import { ask } from './lanes.ts'
 
 const WAITING = `wait_event_type = 'Lock' AND datname = current_database()`
 
+/**
+ * The connection of a client also where a worker waits for it. One that is just being opened has no
+ * name among all nodes yet, or 0, only its place on its own.
+ */
+const PID_OF_CLIENT = 'coalesce(nullif(global_pid, 0), citus_calculate_gpid(nodeid, pid))'
+
 /** How many statements wait. */
 export async function countLockWaits(url: string): Promise<number> {
   return (await ask(url, `SELECT FROM ${await activityOf(url)} WHERE ${WAITING}`)).length
@@ -21,8 +27,7 @@ export function cutProcesses(url: string): Promise<void> {
 
 async function endConnections(url: string, condition: string): Promise<void> {
   const activity = await activityOf(url)
-  // It names the connection of a client also where a worker waits for it.
-  const pid = activity === 'pg_stat_activity' ? 'pid' : 'global_pid'
+  const pid = activity === 'pg_stat_activity' ? 'pid' : PID_OF_CLIENT
   await ask(url, `SELECT pg_terminate_backend(${pid}) FROM ${activity} WHERE ${condition}`)
 }
 

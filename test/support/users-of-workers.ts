@@ -1,0 +1,32 @@
+// Users of a service on Citus of whom it is known which worker has their measurements.
+
+import { loadConfig } from '../../src/config.ts'
+import { openOperations } from '../../src/data-dir/operations.ts'
+import { ask } from './lanes.ts'
+import type { PostgresServer } from './postgres-server.ts'
+
+/** Enough for one on each of a few workers. */
+const USERS_MAX = 12
+const FIND_PORT = `
+  SELECT nodeport AS port FROM user_state AS u, LATERAL (
+    SELECT nodeport FROM pg_dist_shard_placement
+    WHERE shardid = get_shard_id_for_distribution_column('user_state', u.shard)) AS p
+  WHERE u.user_id = (SELECT id FROM users WHERE email = $1)`
+
+/** Makes users. @returns a token of one of each worker, in the order of the workers */
+export async function newUsersOf(
+  workers: readonly PostgresServer[],
+  databaseUrl: string,
+): Promise<readonly string[]> {
+  const tokens = new Map<number | undefined, string>()
+  const { operations, close } = await openOperations(loadConfig({ DATABASE_URL: databaseUrl }))
+  for (let made = 0; made < USERS_MAX && tokens.size < workers.length; made++) {
+    const email = `user${made}@example.org`
+    await operations.createUser({ email })
+    const { token } = await operations.createToken({ user: email, name: 'gateway' })
+    const [found] = await ask<{ port: number }>(databaseUrl, FIND_PORT, email)
+    tokens.set(found?.port, token)
+  }
+  await close()
+  return workers.map((worker) => tokens.get(Number(new URL(worker.url()).port)) ?? '')
+}
