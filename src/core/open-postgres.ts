@@ -99,7 +99,7 @@ export async function openDatabase(
   const forwardings = queues.map((one) => databaseForwarding({ ...of, ...one }, store, state))
   closers.push(() => ofAll(forwardings, (forwarding) => forwarding.close()))
   const identity = await control.readDataIdentity()
-  const notice = servers.shards.numbers.length === 1 ? {} : { notice: greet }
+  const notice = servers.shards.areSeveral ? { notice: greet } : {}
   const watched = { process, durability, identity, server, ...notice }
   const watch = new PostgresServerWatch({ ...of, database, seen }, watched)
   closers.push(() => watch.stop())
@@ -107,6 +107,9 @@ export async function openDatabase(
   closers.push(() => figures.stop())
   // Commands end soon, so they check nothing.
   if (isForwarding) {
+    // The first submission marks the data, on all nodes: best now, while none is away.
+    if (servers.shards.areSeveral)
+      await unlessAway(() => database.onClient(greetings.lane), undefined)
     for (const forwarding of forwardings) forwarding.start()
     await Promise.all([progress.look(), watch.start()])
     figures.start()
@@ -137,7 +140,7 @@ function lanesOf(
   greetings: Greetings,
 ) {
   const { url, durability } = config.database
-  const isSpread = shards.numbers.length > 1
+  const isSpread = shards.areSeveral
   return {
     shards,
     isSpread,

@@ -13,6 +13,11 @@ export class Shards {
     this.numbers = numbers
   }
 
+  /** Whether the data are spread over servers. */
+  get areSeveral(): boolean {
+    return this.numbers.length > 1
+  }
+
   /** The user's shard: evenly for ids in sequence, and never another one. */
   of(userId: number): number {
     const spread = Math.imul(userId, 0x9e37_79b1) >>> 0

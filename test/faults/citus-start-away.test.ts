@@ -50,8 +50,7 @@ describe('a process on Citus that starts while a worker is away', () => {
 
   for (const { name, begin, end } of ABSENCES) {
     it(`serves the users of the other one, as one does that runs: ${name}`, async () => {
-      // The first one has shard 0: there a process that starts tries how rows are counted.
-      const [other, away] = citus().workers
+      const [away, other] = citus().workers
       if (other === undefined || away === undefined) throw new Error('there are two workers')
       const running = await start()
       const [token = '', own = ''] = await newUsersOf([other, away], databaseUrl)

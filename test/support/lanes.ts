@@ -53,7 +53,7 @@ export function newLane(
   const { owner, seen } = witness
   const notice = async (client: pg.ClientBase) => void (await noticeTakeover(client, witness))
   const greet = greetingOfShards(shards, databaseUrl, notice)
-  const isSpread = shards.numbers.length > 1
+  const isSpread = shards.areSeveral
   const findServer = () => Promise.resolve(url)
   const connecting = { findServer, isSpread, owner, durability, greet, seen }
   const idGiver = isSpread ? { rows: giveIds(databaseUrl) } : undefined

@@ -101,7 +101,7 @@ export async function openProcess(
   const { shards, idGiver } = servers
   const findServer = serverFinder(database, databaseUrl)
   const greetLane = greetingOfShards(shards, databaseUrl, greet)
-  const isSpread = shards.numbers.length > 1
+  const isSpread = shards.areSeveral
   const connecting = {
     isSpread,
     owner,

@@ -168,9 +168,11 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
 
   async #stillUnreadable(places: readonly JournalPlace[]): Promise<readonly JournalPlace[]> {
     if (!places.some((place) => this.#isUnreadable(place))) return []
-    const shards = [...new Set(places.map(({ stream }) => shardOfStream(stream)))]
-    const forwarded = await this.#with.servers.main.rows<JournalPlace>(sql.READ_FORWARDED, [shards])
-    for (const place of forwarded) this.#show(place)
+    for (const shard of new Set(places.map(({ stream }) => shardOfStream(stream)))) {
+      const database = this.#with.servers.databaseAt(shard)
+      const forwarded = await database.rows<JournalPlace>(sql.READ_FORWARDED, [[shard]])
+      for (const place of forwarded) this.#show(place)
+    }
     return places.filter((place) => this.#isUnreadable(place))
   }
 
@@ -201,7 +203,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     if (first === undefined) return []
     const { servers } = this.#with
     const shard = await servers.shardOfSensor(first)
-    return runFlow(servers.main, sensorsSetAside(ids, range, shard))
+    return runFlow(servers.databaseAt(shard), sensorsSetAside(ids, range, shard))
   }
 
   async *#findSensors(
@@ -209,10 +211,11 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     wanted: Set<number>,
     range: TimeRange,
   ): AsyncIterable<number> {
+    const database = this.#with.servers.databaseAt(shardOfStream(stream))
     let seq = this.#readable.get(stream) ?? 0
     while (seq < throughSeq && wanted.size > 0) {
       const rows = { stream, seq, throughSeq }
-      const batch = await readBatch(this.#with.servers.main, rows, SEARCHED_AT_ONCE)
+      const batch = await readBatch(database, rows, SEARCHED_AT_ONCE)
       if (batch === undefined) return
       yield* takeSensors(batch.measurements, wanted, range)
       seq = batch.place.seq

@@ -47,6 +47,12 @@ const RETRY_MS = SECOND_MS
 const UPKEEP_EVERY_MS = SECOND_MS
 const LOOK_EVERY_MS = SECOND_MS / 4
 
+interface NextStream {
+  readonly stream: number
+  /** When its next row was committed. */
+  readonly atMs: number
+}
+
 export class PostgresJournalQueue implements JournalQueue {
   readonly #with: Collaborators
   readonly #leases: ForwardLeases
@@ -206,15 +212,16 @@ export class PostgresJournalQueue implements JournalQueue {
     const last = new Map(heads.map(({ stream, seq }) => [stream, seq]))
     const { held } = this.#leases
     const waiting = held.filter(({ stream, claimedSeq }) => (last.get(stream) ?? 0) > claimedSeq)
-    const first: { atMs: number; stream?: number } = { atMs: Infinity }
+    let oldest: NextStream | undefined
     for (const [shard, own] of Map.groupBy(waiting, (one) => shardOfStream(one.stream))) {
-      const [next] = await this.#with.server.database.rows<Required<typeof first>>(
-        sql.NEXT_STREAM,
-        [shard, own.map(({ stream }) => stream), own.map(({ claimedSeq }) => claimedSeq)],
-      )
-      if (next !== undefined && next.atMs < first.atMs) Object.assign(first, next)
+      const [next] = await this.#with.server.database.rows<NextStream>(sql.NEXT_STREAM, [
+        shard,
+        own.map(({ stream }) => stream),
+        own.map(({ claimedSeq }) => claimedSeq),
+      ])
+      if (next !== undefined && next.atMs < (oldest?.atMs ?? Infinity)) oldest = next
     }
-    return held.find(({ stream }) => stream === first.stream)
+    return held.find(({ stream }) => stream === oldest?.stream)
   }
 
   async #lookForRows(signal: AbortSignal): Promise<void> {

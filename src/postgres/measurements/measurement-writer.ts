@@ -121,7 +121,7 @@ export class PostgresMeasurementWriter implements MeasurementWriter {
   /** If a part takes too long, parts are halved; earlier ones stay written. */
   async #writeInParts(batch: StoreBatch): Promise<void> {
     const { count } = batch.measurements
-    const write = (await this.#database.readShards()).numbers.length === 1 ? writeAtOnce : writeNew
+    const write = (await this.#database.readShards()).areSeveral ? writeNew : writeAtOnce
     let size = count
     for (let from = 0; from < count;) {
       const part = { from, to: Math.min(from + size, count) }

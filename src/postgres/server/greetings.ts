@@ -48,22 +48,9 @@ export function greetingsOf({ owner, seen, log, ...process }: Process): Greeting
     const takeover = await noticeTakeover(client, { owner, durability, seen, findIdsInStore })
     if (takeover !== undefined) log.warn(TAKEN_OVER[takeover])
   }
-  const unmarked = greetAs('replicated')
-  const marked = greetAs(process.durability)
-  const first: Greeting = async (client) => {
-    await unmarked(client)
-    await unlessOutOfReach(() => marked(client))
-  }
-  return { first, further: refusingUnfit(unmarked, log), lane: refusingUnfit(marked, log) }
-}
-
-/** On Citus a mark is made on all nodes: best now, since lanes cannot make it while one is away. */
-async function unlessOutOfReach(mark: () => Promise<void>): Promise<void> {
-  try {
-    await mark()
-  } catch (error) {
-    if (!isOutOfReach(error)) throw error
-  }
+  const first = greetAs('replicated')
+  const lane = refusingUnfit(greetAs(process.durability), log)
+  return { first, further: refusingUnfit(first, log), lane }
 }
 
 /**

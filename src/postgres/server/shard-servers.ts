@@ -74,7 +74,7 @@ export class ShardServers implements Pick<Sql, 'run'> {
     const shards = await main.readShards()
     const { numbers } = shards
     const only = { shards: numbers, database: main }
-    if (numbers.length === 1) return new ShardServers(main, shards, [only])
+    if (!shards.areSeveral) return new ShardServers(main, shards, [only])
     const urls = new Map<number, string>()
     for (const number of numbers) urls.set(number, await findServer(number))
     const all = [...Map.groupBy(numbers, (number) => urls.get(number) ?? '')].map(([url, own]) => {
@@ -119,17 +119,19 @@ export class ShardServers implements Pick<Sql, 'run'> {
     for (const { database } of this.all) if (database !== this.main) await database.close()
   }
 
-  /** Asks each server by itself: that one is away matters only if it may have the sensor. */
-  async #findSensor(sensorId: number): Promise<number | undefined> {
-    const answers = await Promise.allSettled(
-      this.all.map(({ database, shards }) => {
-        return database.rows<{ shard: number }>(FIND_SENSOR, [sensorId, shards])
-      }),
-    )
-    const rows = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
-    const failed = answers.find(({ status }) => status === 'rejected')
-    if (rows[0] === undefined && failed?.status === 'rejected') throw failed.reason
-    return rows[0]?.shard
+  /** Asks each server by itself: that one is away matters only if no other has the sensor. */
+  #findSensor(sensorId: number): Promise<number | undefined> {
+    const { promise, resolve, reject } = Promise.withResolvers<number | undefined>()
+    const asked = this.all.map(async ({ database, shards }) => {
+      const [found] = await database.rows<{ shard: number }>(FIND_SENSOR, [sensorId, shards])
+      if (found !== undefined) resolve(found.shard)
+    })
+    void Promise.allSettled(asked).then((answers) => {
+      const failed = answers.find(({ status }) => status === 'rejected')
+      if (failed?.status === 'rejected') reject(failed.reason)
+      else resolve(undefined)
+    })
+    return promise
   }
 }
 
@@ -142,7 +144,7 @@ export function serverFinder(
   databaseUrl: string,
 ): (shard: number) => Promise<string> {
   return async (shard) => {
-    if ((await database.readShards()).numbers.length === 1) return databaseUrl
+    if (!(await database.readShards()).areSeveral) return databaseUrl
     const [place] = await database.rows<Place>(FIND_PLACES, [[shard]])
     if (place === undefined) throw new Error(`BUG: shard ${shard} is nowhere`)
     return urlAt(databaseUrl, place)
@@ -165,12 +167,8 @@ const GREETING_MS_MAX = 10 * SECOND_MS
  *
  * @param greet of connections to the server of the URL
  */
-export function greetingOfShards(
-  { numbers }: Shards,
-  databaseUrl: string,
-  greet: Greeting,
-): Greeting {
-  if (numbers.length === 1) return greet
+export function greetingOfShards(shards: Shards, databaseUrl: string, greet: Greeting): Greeting {
+  if (!shards.areSeveral) return greet
   return async () => {
     const opening = { greet, statementMsMax: GREETING_MS_MAX }
     await (await connectAlone(databaseUrl, false, opening)).end()

@@ -79,10 +79,10 @@ export const STREAMS_TEXT = `string_agg(concat_ws(':', stream_id, head, fence), 
 
 /** Of a server of Citus; none while it has no tables of ours. */
 export async function readWorkers(client: pg.ClientBase): Promise<readonly Worker[]> {
-  const { numbers } = await readShards(client)
-  if (numbers.length === 1) return []
+  const shards = await readShards(client)
+  if (!shards.areSeveral) return []
   const workers = await findWorkers(client)
-  const { rows: places } = await client.query<Place>(FIND_PLACES, [numbers])
+  const { rows: places } = await client.query<Place>(FIND_PLACES, [shards.numbers])
   const shardsOf = ({ group }: Node) =>
     places.filter((place) => place.group === group).map(({ number }) => number)
   const { identity = '' } = places[0] ?? {}

@@ -45,14 +45,13 @@ async function countsOnceSomewhere(
 ): Promise<boolean> {
   const servers = await ShardServers.find(main, databaseUrl)
   const findServer = serverFinder(main, databaseUrl)
-  const isSpread = servers.shards.numbers.length > 1
   await servers.close()
   let failure: unknown
   for (const { shards } of servers.all) {
     const [shard = 0] = shards
     try {
       const url = await findServer(shard)
-      const session = await Session.open(url, limit, isSpread ? shard : undefined)
+      const session = await Session.open(url, limit, servers.shards.areSeveral ? shard : undefined)
       return await countsOnce(session, shard)
     } catch (error) {
       failure = error

@@ -100,8 +100,8 @@ export class PostgresStateFigures {
     try {
       const since = this.#clock.nowMs() - this.#offlineAfterMs
       const [counts] = await this.#database.rows<Omit<Counts, 'events'>>(COUNTS, [since])
-      const { numbers } = await this.#database.readShards()
-      const events = numbers.length === 1 ? EVENTS : EVENTS_OF_SHARDS
+      const shards = await this.#database.readShards()
+      const events = shards.areSeveral ? EVENTS_OF_SHARDS : EVENTS
       const [counted] = await this.#database.rows<Pick<Counts, 'events'>>(events)
       this.#counts = { ...NONE, ...counts, ...counted }
     } catch (error) {
