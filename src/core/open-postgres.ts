@@ -107,9 +107,7 @@ export async function openDatabase(
   closers.push(() => figures.stop())
   // Commands end soon, so they check nothing.
   if (isForwarding) {
-    // The first submission marks the data, on all nodes: best now, while none is away.
-    if (servers.shards.areSeveral)
-      await unlessAway(() => database.onClient(greetings.lane), undefined)
+    if (servers.shards.areSeveral) await markEarly(database, greetings)
     for (const forwarding of forwardings) forwarding.start()
     await Promise.all([progress.look(), watch.start()])
     figures.start()
@@ -131,6 +129,11 @@ export async function openDatabase(
   const { reader } = store
   const isStoreWorking = () => state.isWorking
   return { ...intake, control, ...writers, reader, isStoreWorking, metrics, storeName, shared }
+}
+
+/** The first submission would mark the data, on all nodes: best now, while none is away. */
+function markEarly(database: Database, { lane }: Greetings): Promise<void> {
+  return unlessAway(() => database.onClient(lane), undefined)
 }
 
 /** How many lanes a process has, and how they reach the servers of their shards. */

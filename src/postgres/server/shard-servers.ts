@@ -39,6 +39,8 @@ interface Finding {
 /** For commands, which compare nothing. */
 const trusting: Greeting = () => Promise.resolve()
 
+class NotThere extends Error {}
+
 export class ShardServers implements Pick<Sql, 'run'> {
   /** In the order of their first shards. */
   readonly all: readonly ShardServer[]
@@ -120,18 +122,18 @@ export class ShardServers implements Pick<Sql, 'run'> {
   }
 
   /** Asks each server by itself: that one is away matters only if no other has the sensor. */
-  #findSensor(sensorId: number): Promise<number | undefined> {
-    const { promise, resolve, reject } = Promise.withResolvers<number | undefined>()
+  async #findSensor(sensorId: number): Promise<number | undefined> {
     const asked = this.all.map(async ({ database, shards }) => {
       const [found] = await database.rows<{ shard: number }>(FIND_SENSOR, [sensorId, shards])
-      if (found !== undefined) resolve(found.shard)
+      return found?.shard
     })
-    void Promise.allSettled(asked).then((answers) => {
-      const failed = answers.find(({ status }) => status === 'rejected')
-      if (failed?.status === 'rejected') reject(failed.reason)
-      else resolve(undefined)
-    })
-    return promise
+    const found = asked.map(async (one) => (await one) ?? Promise.reject(new NotThere()))
+    try {
+      return await Promise.any(found)
+    } catch {
+      await Promise.all(asked)
+      return undefined
+    }
   }
 }
 
