@@ -8,6 +8,7 @@ import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
 import { DamageList } from '../ingest/damage-list.ts'
 import { ENTRY_BYTES } from '../domain/measurement-columns.ts'
+import { SECOND_MS } from '../domain/time.ts'
 import { StoreState } from '../ingest/forwarding.ts'
 import { Submissions } from '../ingest/submissions.ts'
 import type { Log } from '../ports/system.ts'
@@ -46,6 +47,9 @@ const CONNECTIONS_MAX = 12
 const LANES = { ofOnlyShard: 2, ofEachShard: 1 }
 
 type DatabaseConfig = Config & { readonly database: NonNullable<Config['database']> }
+
+/** After this, connections are cut whose servers do not answer. */
+const CLOSE_MS_MAX = 2 * SECOND_MS
 
 /** The disk is the server's: only writing shows that it is full. */
 const STORAGE = {
@@ -122,13 +126,13 @@ export async function openDatabase(
   closers.push(() => submissions.close())
   const rateCounters = new PostgresRateCounters({ ...of, database })
   closers.push(() => rateCounters.close())
+  closers.push(() => cutLater([committer, servers]))
   const codes = new PostgresSignInCodes(database)
   const shared = { rateCounters, codes, dataIdentity: watch, database: watch }
   const writers = { controlWriter: writer, storeUpkeep: writer }
   const intake = { submissions, damaged, progress }
-  const { reader } = store
-  const isStoreWorking = () => state.isWorking
-  return { ...intake, control, ...writers, reader, isStoreWorking, metrics, storeName, shared }
+  const reading = { reader: store.reader, isStoreWorking: () => state.isWorking }
+  return { ...intake, control, ...writers, ...reading, metrics, storeName, shared }
 }
 
 /** The first submission would mark the data, on all nodes: best now, while none is away. */
@@ -173,6 +177,11 @@ function queuesOf(of: QueueCollaborators, config: DatabaseConfig, owner: string)
 /** Lets other processes take over its streams without waiting for the leases to expire. */
 function leaveStreams({ database, shards }: ShardServer, owner: string): Promise<unknown> {
   return unlessAway(() => database.change(LEAVE_STREAMS, [shards, owner]), undefined)
+}
+
+/** Not at once: what their servers answer in time is finished. */
+function cutLater(all: readonly { cut: () => void }[]): void {
+  setTimeout(() => all.forEach((one) => one.cut()), CLOSE_MS_MAX).unref()
 }
 
 /** At the same time: one of them may be away. */

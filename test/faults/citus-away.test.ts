@@ -11,7 +11,7 @@ import { useCitusCluster } from '../support/citus.ts'
 import { send } from '../support/http.ts'
 import { RecordingLog } from '../support/log.ts'
 import { newDatabase } from '../support/postgres.ts'
-import { until } from '../support/until.ts'
+import { until, within } from '../support/until.ts'
 import { newUsersOf } from '../support/users-of-workers.ts'
 import { expectClean } from '../support/verify.ts'
 
@@ -20,6 +20,7 @@ const RANGE = 'from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&bucket=raw'
 /** Longer than any statement may take. */
 const STILL_MS = 15_000
 const ANSWER_MS_MAX = 5_000
+const STOP_MS_MAX = 10_000
 
 describe('a worker of Citus that is away', () => {
   const citus = useCitusCluster()
@@ -102,5 +103,16 @@ describe('a worker of Citus that is away', () => {
     await until('its users are served again', async () => {
       return [200, 201].includes(await statusOf(own, 'still'))
     })
+  })
+
+  it('does not keep a process from stopping while it stands still', async () => {
+    const [still] = citus().workers
+    for (const token of tokens) expect(await statusOf(token, 'last')).to.equal(201)
+    still?.freeze()
+    try {
+      await within('the service stops', service.stop(), STOP_MS_MAX)
+    } finally {
+      still?.thaw()
+    }
   })
 })

@@ -60,6 +60,8 @@ export class Database implements Sql {
   #at = 0
   /** Read on the first connection. */
   #shards: Shards | undefined
+  readonly #inUse = new Set<pg.PoolClient>()
+  #isCut = false
 
   /**
    * @param connectionsMax at the same time, besides those of lanes
@@ -134,6 +136,13 @@ export class Database implements Sql {
     return this.#use(work)
   }
 
+  /** Gives up what is under way; from then on, the database is out of reach. */
+  cut(): void {
+    this.#isCut = true
+    for (const client of this.#inUse) client.connection.stream.destroy()
+  }
+
+  /** When nothing is under way any more. */
   async close(): Promise<void> {
     await Promise.all(this.#pools.map((pool) => pool.end()))
   }
@@ -144,6 +153,7 @@ export class Database implements Sql {
 
   async #use<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#connect()
+    this.#inUse.add(client)
     let isUsable = false
     try {
       const result = await work(client)
@@ -153,11 +163,13 @@ export class Database implements Sql {
       isUsable = isAnswered(error) && (await isRolledBack(client))
       throw asServiceError(error)
     } finally {
+      this.#inUse.delete(client)
       client.release(!isUsable)
     }
   }
 
   async #connect(): Promise<pg.PoolClient> {
+    if (this.#isCut) throw postponedError('shutting_down')
     let failure: unknown
     for (const at of this.#pools.keys()) {
       const place = (this.#at + at) % this.#pools.length

@@ -19,7 +19,7 @@ import {
   inTransaction,
   isEpochDisputed,
   isLeftOpen,
-  isSameServer,
+  isSettled,
   lockRecorded,
   lookAtServer,
   othersIn,
@@ -115,9 +115,8 @@ async function compare(client: pg.ClientBase, { seen }: Witness) {
 }
 
 function isAsRecorded(look: Look, { durability }: Witness): boolean {
-  const { mayLack, isUndecided } = look.recorded
-  const isMarked = durability === 'replicated' || mayLack
-  return isMarked && isSameServer(look) && !isUndecided
+  const isMarked = durability === 'replicated' || look.recorded.mayLack
+  return isMarked && isSettled(look)
 }
 
 /** @returns `undefined` if there is nothing to decide @throws TakeoverUndecided */

@@ -144,12 +144,17 @@ export async function recordAs(
 }
 
 /** Whether the server, and every worker that answers, is recorded as it is, everywhere. */
-export function isSameServer(look: Look): boolean {
+function isSameServer(look: Look): boolean {
   const { server, recorded } = look
   const areAllRecorded = server.workers.every(({ group, answer }) => {
     return answer === null || serverIn(recorded.workers, group) === answer.server
   })
   return areAllRecorded && recorded.timeline !== null && othersIn(look).length === 0
+}
+
+/** Whether nothing has to be noticed or decided. */
+export function isSettled(look: Look): boolean {
+  return isSameServer(look) && !look.recorded.isUndecided
 }
 
 /**

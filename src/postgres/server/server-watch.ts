@@ -10,7 +10,7 @@ import type { Database } from './database.ts'
 import type { Durability } from './durability.ts'
 import { readServerState } from './server-check.ts'
 import type { ServerState } from './server-check.ts'
-import { readRecorded } from './recorded-server.ts'
+import { isSettled, lookAtServer, readRecorded } from './recorded-server.ts'
 import type { RecordedServer } from './recorded-server.ts'
 import type { SeenStreams } from './seen-streams.ts'
 
@@ -105,11 +105,8 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     this.#isLooking = true
     const { database, clock, log, seen } = this.#with
     try {
-      const { notice } = this.#settings
-      if (notice !== undefined) await database.onClient(notice)
-      const { epoch } = seen
       const askedAtMs = clock.nowMs()
-      const recorded = await database.onClient((client) => readRecorded(client, epoch))
+      const { recorded, epoch } = await database.onClient((client) => this.#read(client))
       this.#compareClocks(askedAtMs, recorded)
       seen.noteLook(recorded, epoch)
       this.#identity = recorded
@@ -123,6 +120,17 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     } finally {
       this.#isLooking = false
     }
+  }
+
+  async #read(client: pg.ClientBase) {
+    const { seen } = this.#with
+    const { notice } = this.#settings
+    const before = seen.epoch
+    const look = await lookAtServer(client, before)
+    if (notice === undefined || isSettled(look)) return { recorded: look.recorded, epoch: before }
+    await notice(client)
+    const { epoch } = seen
+    return { recorded: await readRecorded(client, epoch), epoch }
   }
 
   #compareClocks(askedAtMs: number, { serverTimeMs }: RecordedServer): void {

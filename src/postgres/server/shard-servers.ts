@@ -116,6 +116,13 @@ export class ShardServers implements Pick<Sql, 'run'> {
     return found
   }
 
+  /** Gives up what is under way on all servers. */
+  cut(): void {
+    for (const { database } of this.all) database.cut()
+    this.main.cut()
+    this.idGiver?.cut()
+  }
+
   async close(): Promise<void> {
     await this.idGiver?.close()
     for (const { database } of this.all) if (database !== this.main) await database.close()

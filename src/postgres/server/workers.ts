@@ -37,6 +37,9 @@ interface Answer {
   readonly hasPrepared: boolean
 }
 
+/** More than the second in which Citus gives up connecting. */
+const ASK_MS_MAX = 1_500
+
 /** Every primary but the coordinator. */
 const FIND_WORKERS = `
   SELECT groupid AS "group", nodename AS host, nodeport AS port FROM pg_dist_node
@@ -87,15 +90,30 @@ export async function readWorkers(client: pg.ClientBase): Promise<readonly Worke
     places.filter((place) => place.group === group).map(({ number }) => number)
   const { identity = '' } = places[0] ?? {}
   const questions = workers.map((worker) => questionTo(shardsOf(worker), identity))
-  const { rows } = await client.query<Pick<Worker, 'answer'>>(ASK, [
-    workers.map(({ host }) => host),
-    workers.map(({ port }) => port),
-    questions,
-  ])
+  const { rows } = await inTime(client, () =>
+    client.query<Pick<Worker, 'answer'>>(ASK, [
+      workers.map(({ host }) => host),
+      workers.map(({ port }) => port),
+      questions,
+    ]),
+  )
   return workers.map((worker, at) => {
     return { ...worker, shards: shardsOf(worker), answer: rows[at]?.answer ?? null }
   })
 }
+
+/** Citus waits without a limit for a worker that stands still after it has been connected. */
+async function inTime<Result>(client: pg.ClientBase, ask: () => Promise<Result>): Promise<Result> {
+  await client.query(`SET statement_timeout = ${ASK_MS_MAX}`)
+  try {
+    return await ask()
+  } finally {
+    // In a transaction that has failed, its end does it.
+    await client.query('RESET statement_timeout').then(ignore, ignore)
+  }
+}
+
+function ignore(): void {}
 
 export async function findWorkers(client: pg.ClientBase): Promise<readonly Node[]> {
   return (await client.query<Node & pg.QueryResultRow>(FIND_WORKERS)).rows

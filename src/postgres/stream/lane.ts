@@ -54,7 +54,8 @@ export class Lane {
   #turn: Promise<unknown> = Promise.resolve()
   #waiting = 0
   /** Aborted when the group being committed is out of time. */
-  #patience = new AbortController().signal
+  #patience = new AbortController()
+  #isCut = false
 
   constructor(settings: LaneSettings, shard: number) {
     this.#settings = settings
@@ -84,27 +85,30 @@ export class Lane {
     }
   }
 
+  /** Gives up its groups, and the connection; whatever is under way may be stored or not. */
+  cut(): void {
+    this.#isCut = true
+    this.#giveUp()
+  }
+
   /** Finishes its groups, and leaves the stream to other lanes. */
   async close(): Promise<void> {
     await this.#turn
     const session = this.#session
     const held = this.#held
-    this.#session = undefined
     if (session === undefined) return
     if (held !== undefined) {
       const place = [this.#shard, held.stream, held.fence]
       await session.send(sql.LEAVE_STREAM, place).then(ignore, ignore)
     }
     await session.close()
+    this.#session = undefined
   }
 
   async #commitInTime(group: Group): Promise<readonly Decided[]> {
-    const patience = new AbortController()
-    this.#patience = patience.signal
-    const timer = setTimeout(() => {
-      patience.abort()
-      this.#drop()
-    }, PATIENCE_MS)
+    this.#patience = new AbortController()
+    const timer = setTimeout(() => this.#giveUp(), PATIENCE_MS)
+    if (this.#isCut) this.#giveUp()
     try {
       return await this.#commitGroup(group)
     } finally {
@@ -124,7 +128,8 @@ export class Lane {
         if (error instanceof OutcomeUnknown) unknown = error.attempt
         await this.#recover(error, unknown !== undefined)
       }
-      if (this.#patience.aborted) throw postponedError(unknown ? 'outcome_unknown' : 'overloaded')
+      if (this.#patience.signal.aborted)
+        throw postponedError(unknown ? 'outcome_unknown' : 'overloaded')
     }
   }
 
@@ -178,10 +183,15 @@ export class Lane {
   async #connect(): Promise<Session> {
     if (this.#session !== undefined) return this.#session
     const { findServer, isSpread, greet } = this.#settings
-    const opening = { greet, signal: this.#patience }
+    const opening = { greet, signal: this.#patience.signal }
     const url = await findServer(this.#shard)
     this.#session = await Session.open(url, opening, isSpread ? this.#shard : undefined)
     return this.#session
+  }
+
+  #giveUp(): void {
+    this.#patience.abort()
+    this.#drop()
   }
 
   #drop(): void {

@@ -59,6 +59,11 @@ export class PostgresSubmissionCommitter implements SubmissionCommitter {
     return outcomes
   }
 
+  /** Gives up what is under way. */
+  cut(): void {
+    for (const lane of [...this.#lanes.values()].flat()) lane.cut()
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#lanes.values()].flat().map((lane) => lane.close()))
   }
