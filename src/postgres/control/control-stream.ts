@@ -7,10 +7,11 @@ import type { UserShard } from '../../domain/shard.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
 import type { Sql } from '../server/database.ts'
 import { SERVER_TIME_MS } from '../server/server-time.ts'
+import { numberInShard } from '../server/spread.ts'
 
 const LOCK = `
   SELECT stream_id AS stream, head + 1 AS seq FROM streams
-  WHERE shard = $1 AND stream_id & 65535 = 0 FOR UPDATE`
+  WHERE shard = $1 AND ${numberInShard('stream_id')} = 0 FOR UPDATE`
 const INSERT = `
   INSERT INTO journal
     (shard, stream_id, seq, group_id, committed_at_ms, measurements, sensor_infos, entries)

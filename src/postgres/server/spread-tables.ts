@@ -7,7 +7,7 @@ import type pg from 'pg'
 import { firstStreamOf } from '../../domain/shard.ts'
 import type { WorkProgress } from '../../ports/system.ts'
 import { readRow } from './connection.ts'
-import { SHARD_OF_USER } from './spread.ts'
+import { FIRST_STREAM, SHARD_OF_USER } from './spread.ts'
 
 /**
  * How many shards: of at most as many workers each has one. With twice as many, single submissions
@@ -100,7 +100,7 @@ const FORGET_COPIED = `
   SELECT truncate_local_data_after_distributing_table(name::regclass)
   FROM unnest($1::text[]) AS name`
 const FORGET_PLACES = `
-  UPDATE sensor_state SET stream_id = shard::int * 65536, seq = 0, pending = '', before_hour = NULL,
+  UPDATE sensor_state SET stream_id = ${FIRST_STREAM}, seq = 0, pending = '', before_hour = NULL,
     before_stream = NULL, before_seq = NULL`
 const NEW_EPOCH = `
   UPDATE data_identity SET shards = $1, epoch = left(replace(gen_random_uuid()::text, '-', ''), 16)`

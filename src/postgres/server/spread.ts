@@ -1,13 +1,19 @@
 // Tables that grow, spread over the machines of a Citus cluster by their shard.
 
 import type pg from 'pg'
-import { ONE_SHARD, Shards } from '../../domain/shard.ts'
+import { firstStreamOf, ONE_SHARD, Shards } from '../../domain/shard.ts'
 
 /**
  * SQL, before rows that a statement inserts into the shard `own.shard = $1`. Joined with a row of
  * that shard, they are inserted on its machine; Citus would gather them on the coordinator first.
  */
 export const OF_SHARD = 'shards AS own CROSS JOIN'
+
+const STREAMS_OF_SHARD = firstStreamOf(1)
+/** SQL, of a row with a `shard`: as `firstStreamOf` in domain/shard.ts. */
+export const FIRST_STREAM = `shard::int * ${STREAMS_OF_SHARD}`
+/** SQL: the number of a stream among those of its shard, from 0 on. */
+export const numberInShard = (stream: string) => `(${stream} & ${STREAMS_OF_SHARD - 1})`
 
 /** SQL, of a row with a `user_id`: as `Shards.of` in domain/shard.ts, for the numbers `$1`. */
 export const SHARD_OF_USER = `

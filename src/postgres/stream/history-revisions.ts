@@ -4,6 +4,7 @@
 import { EVERYTHING_HOUR } from '../../control/sensor-changes.ts'
 import { historyChangesMsMax } from '../../domain/limits.ts'
 import { HOUR_MS } from '../../domain/time.ts'
+import { numberInShard } from '../server/spread.ts'
 
 /** For the update of a sensor's state `s` by a new row: its last row becomes the one before. */
 export const TO_BEFORE = `
@@ -60,7 +61,7 @@ export const HEADS =
 
 /** Whether a row lies beyond the heads `$5` that a client has seen. */
 export function isUnseen(stream: string, seq: string): string {
-  return `${seq} > coalesce(($5::bigint[])[(${stream} & 65535) + 1], 0)`
+  return `${seq} > coalesce(($5::bigint[])[${numberInShard(stream)} + 1], 0)`
 }
 
 /**

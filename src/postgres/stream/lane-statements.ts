@@ -4,7 +4,7 @@
 // id, keys of events, tie-breaks.
 
 import { TO_BEFORE } from './history-revisions.ts'
-import { takeIds } from '../server/spread.ts'
+import { numberInShard, takeIds } from '../server/spread.ts'
 import { SERVER_TIME_MS } from '../server/server-time.ts'
 
 /** How long a stream stays its owner's after its last commit. */
@@ -15,7 +15,7 @@ export const TAKE_FREE_STREAM = `
   UPDATE streams SET fence = fence + 1, owner = $2, lease_until = ${LEASE}
   WHERE shard = $1 AND stream_id = (
     SELECT stream_id FROM streams
-    WHERE shard = $1 AND stream_id & 65535 > 0
+    WHERE shard = $1 AND ${numberInShard('stream_id')} > 0
       AND (lease_until IS NULL OR lease_until < statement_timestamp()
         OR (owner = $2 AND stream_id = $3))
     ORDER BY stream_id = $3 DESC, stream_id LIMIT 1 FOR UPDATE SKIP LOCKED)
