@@ -7,9 +7,9 @@ import { connectAlone, TakeoverUndecided } from '../../src/postgres/server/conne
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
 import type { Witness } from '../../src/postgres/server/notice-takeover.ts'
 import { readRecorded } from '../../src/postgres/server/recorded-server.ts'
+import { greetingOfShards } from '../../src/postgres/server/shard-servers.ts'
 import { continueUserDeletion } from '../../src/postgres/control/user-deletions.ts'
 import { measurement, newUser, PERMISSIVE } from '../contract/open-data.ts'
-import type { OpenData } from '../contract/open-data.ts'
 import { useCitusCluster } from '../support/citus.ts'
 import { ask, newWitness } from '../support/lanes.ts'
 import {
@@ -19,6 +19,7 @@ import {
   openServers,
   submissionsOver,
 } from '../support/postgres-process.ts'
+import type { OpenProcess } from '../support/postgres-process.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
 import { newMigratedDatabase } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
@@ -29,7 +30,7 @@ const portOf = (node: PostgresServer) => Number(new URL(node.url()).port)
 describe('another server of a node of Citus', () => {
   const citus = useCitusCluster()
   let database: TestDatabase
-  let data: OpenData
+  let data: OpenProcess
 
   beforeEach(async () => {
     database = await newMigratedDatabase(citus())
@@ -51,6 +52,18 @@ describe('another server of a node of Citus', () => {
       data.committer.queueOf(userId),
     )
     return node?.port
+  }
+  /** Whether a lane may, while the coordinator cannot say anything about it. */
+  const mayUseFirstWorker = async () => {
+    const { shards } = data.servers
+    const greet = greetingOfShards(shards, database.url, () => Promise.resolve())
+    try {
+      await (await connectAlone(firstWorker().url(database.name), false, { greet })).end()
+      return true
+    } catch (error) {
+      if (error instanceof TakeoverUndecided) return false
+      throw error
+    }
   }
   const newUserOf = async (node: PostgresServer): Promise<number> => {
     const id = await newUser(data)
@@ -156,7 +169,9 @@ describe('another server of a node of Citus', () => {
     const before = await identity()
     await leavePrepared()
     await citus().restore(firstWorker(), await citus().backUp(firstWorker()))
+    expect(await mayUseFirstWorker()).to.equal(false)
     expect(await notice(witness)).to.equal('promotion')
+    expect(await mayUseFirstWorker()).to.equal(true)
     const after = await identity()
     expect(after?.id).to.equal(before?.id)
     expect(after?.epoch).not.to.equal(before?.epoch)

@@ -8,10 +8,10 @@ import type { Outcome } from '../../control/flow.ts'
 import { UserShard } from '../../domain/shard.ts'
 import type { Shards } from '../../domain/shard.ts'
 import { SECOND_MS } from '../../domain/time.ts'
-import { addressesOf, connectAlone } from './connection.ts'
+import { addressesOf, connectAlone, TakeoverUndecided } from './connection.ts'
 import { Database } from './database.ts'
 import type { Sql } from './database.ts'
-import { FIND_PLACES } from './workers.ts'
+import { FIND_PLACES, isUndecided } from './workers.ts'
 import type { Place } from './workers.ts'
 
 const FIND_SENSOR = 'SELECT shard FROM sensors WHERE id = $1 AND shard = ANY ($2::smallint[])'
@@ -30,14 +30,11 @@ export interface ShardServer {
 type Greeting = (client: pg.ClientBase) => Promise<void>
 
 interface Finding {
-  /** Of connections to the server of DATABASE_URL. */
+  /** Of connections to the server of DATABASE_URL; commands compare nothing. */
   readonly greet?: Greeting
   /** The URL of the server that has a shard. */
   readonly findServer?: (shard: number) => Promise<string>
 }
-
-/** For commands, which compare nothing. */
-const trusting: Greeting = () => Promise.resolve()
 
 class NotThere extends Error {}
 
@@ -71,7 +68,7 @@ export class ShardServers implements Pick<Sql, 'run'> {
   static async find(
     main: Database,
     databaseUrl: string,
-    { greet = trusting, findServer = serverFinder(main, databaseUrl) }: Finding = {},
+    { greet, findServer = serverFinder(main, databaseUrl) }: Finding = {},
   ): Promise<ShardServers> {
     const shards = await main.readShards()
     const { numbers } = shards
@@ -81,12 +78,12 @@ export class ShardServers implements Pick<Sql, 'run'> {
     for (const number of numbers) urls.set(number, await findServer(number))
     const all = [...Map.groupBy(numbers, (number) => urls.get(number) ?? '')].map(([url, own]) => {
       const options = {
-        greet: greetingOfShards(shards, databaseUrl, greet),
+        ...(greet && { greet: greetingOfShards(shards, databaseUrl, greet) }),
         findUrl: () => findServer(own[0] ?? 0),
       }
       return { shards: own, database: new Database(url, CONNECTIONS_MAX, options) }
     })
-    return new ShardServers(main, shards, all, new Database(databaseUrl, 1, { greet }))
+    return new ShardServers(main, shards, all, new Database(databaseUrl, 1, greet && { greet }))
   }
 
   /** Runs a statement on the server of the user whose shard it names; if none, on `main`. */
@@ -171,15 +168,16 @@ const GREETING_MS_MAX = 10 * SECOND_MS
 
 /**
  * What a connection to the server of a shard begins with: with several shards, the coordinator is
- * asked whether each worker is the recorded one. The connection was opened before, so it is lost if
- * its worker is replaced later.
+ * asked whether each worker is the recorded one, and then the worker itself. The connection was
+ * opened before, so it is lost if its worker is replaced later.
  *
  * @param greet of connections to the server of the URL
  */
 export function greetingOfShards(shards: Shards, databaseUrl: string, greet: Greeting): Greeting {
   if (!shards.areSeveral) return greet
-  return async () => {
+  return async (client) => {
     const opening = { greet, statementMsMax: GREETING_MS_MAX }
     await (await connectAlone(databaseUrl, false, opening)).end()
+    if (await isUndecided(client)) throw new TakeoverUndecided()
   }
 }

@@ -5,6 +5,7 @@
 import type pg from 'pg'
 import { readRow } from './connection.ts'
 import { readShards } from './spread.ts'
+import { noticedIn, serverIn } from './workers-text.ts'
 import type { FoundServer, WorkersText } from './workers-text.ts'
 
 /** A server of Citus. */
@@ -64,13 +65,18 @@ const ASK = `
   SELECT CASE WHEN success THEN result::json END AS answer
   FROM master_run_on_worker($1::text[], $2::int[], $3::text[], true) WITH ORDINALITY
   ORDER BY ordinality`
+const OWN_SERVER = `left(pg_walfile_name(pg_current_wal_lsn()), 8) || '/' || system_identifier`
 const questionTo = (shards: readonly number[], identity: string) => `
   SELECT json_build_object(
-    'server', left(pg_walfile_name(pg_current_wal_lsn()), 8) || '/' || system_identifier,
+    'server', ${OWN_SERVER},
     'streams', (SELECT ${STREAMS_TEXT} FROM streams WHERE shard = ANY ('{${shards.join(',')}}')),
     'epoch', (SELECT epoch FROM ${identity}),
     'recorded', (SELECT workers FROM ${identity}),
     'hasPrepared', ${HAS_PREPARED})
+  FROM pg_control_system()`
+const ASK_ITSELF = `
+  SELECT ${OWN_SERVER} AS server, (SELECT groupid FROM pg_dist_local_group) AS "group",
+    (SELECT workers FROM data_identity) AS recorded
   FROM pg_control_system()`
 const MAY_RECOVER = `
   SELECT has_function_privilege('recover_prepared_transactions()', 'execute') AS "mayRecover"`
@@ -117,6 +123,16 @@ function ignore(): void {}
 
 export async function findWorkers(client: pg.ClientBase): Promise<readonly Node[]> {
   return (await client.query<Node & pg.QueryResultRow>(FIND_WORKERS)).rows
+}
+
+/**
+ * Whether a worker, by its own copy of the record, is another server than the recorded one, or was:
+ * asked over the connection to it, because the coordinator may not reach it.
+ */
+export async function isUndecided(client: pg.ClientBase): Promise<boolean> {
+  type Row = FoundServer & { readonly recorded: WorkersText }
+  const { server, group, recorded } = await readRow<Row>(client, ASK_ITSELF)
+  return (serverIn(recorded, group) ?? server) !== server || noticedIn(recorded).includes(group)
 }
 
 /** Those that answered. */
