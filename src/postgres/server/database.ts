@@ -60,6 +60,8 @@ export class Database implements Sql {
   #at = 0
   /** Read on the first connection. */
   #shards: Shards | undefined
+  readonly #greet: DatabaseOptions['greet']
+  readonly #greeted = new WeakSet<pg.PoolClient>()
   readonly #inUse = new Set<pg.PoolClient>()
   #isCut = false
 
@@ -68,14 +70,9 @@ export class Database implements Sql {
    */
   constructor(databaseUrl: string, connectionsMax: number, options: DatabaseOptions = {}) {
     const { greet, findUrl, ...others } = options
-    const learn = async (client: pg.ClientBase) => {
-      await greet?.(client)
-      this.#shards ??= await readShards(client)
-    }
+    this.#greet = greet
     this.#openPools = (url) =>
-      addressesOf(url).map((address) => {
-        return openPool(address, connectionsMax, { ...others, greet: learn })
-      })
+      addressesOf(url).map((address) => openPool(address, connectionsMax, others))
     this.#url = databaseUrl
     this.#pools = this.#openPools(databaseUrl)
     this.#findUrl = findUrl
@@ -153,7 +150,6 @@ export class Database implements Sql {
 
   async #use<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#connect()
-    this.#inUse.add(client)
     let isUsable = false
     try {
       const result = await work(client)
@@ -163,8 +159,7 @@ export class Database implements Sql {
       isUsable = isAnswered(error) && (await isRolledBack(client))
       throw asServiceError(error)
     } finally {
-      this.#inUse.delete(client)
-      client.release(!isUsable)
+      this.#release(client, isUsable)
     }
   }
 
@@ -176,6 +171,7 @@ export class Database implements Sql {
       try {
         const client = await this.#pools[place]?.connect()
         if (client === undefined) continue
+        await this.#prepare(client)
         this.#at = place
         return client
       } catch (error) {
@@ -184,6 +180,26 @@ export class Database implements Sql {
     }
     await unlessAway(() => this.#follow(), undefined)
     throw asServiceError(failure)
+  }
+
+  /** Not by the pool, which loses its place if that takes longer than connecting may take. */
+  async #prepare(client: pg.PoolClient): Promise<void> {
+    this.#inUse.add(client)
+    if (this.#greeted.has(client)) return
+    try {
+      await refuseStandby(client)
+      await this.#greet?.(client)
+      this.#shards ??= await readShards(client)
+      this.#greeted.add(client)
+    } catch (error) {
+      this.#release(client, false)
+      throw error
+    }
+  }
+
+  #release(client: pg.PoolClient, isUsable: boolean): void {
+    this.#inUse.delete(client)
+    client.release(!isUsable)
   }
 
   /** The next connection is to where the server is now. */
@@ -200,35 +216,19 @@ export class Database implements Sql {
 function openPool(
   address: string,
   connectionsMax: number,
-  { greet = () => Promise.resolve(), statementMsMax = STATEMENT_MS_MAX }: DatabaseOptions,
+  { statementMsMax = STATEMENT_MS_MAX }: DatabaseOptions,
 ): pg.Pool {
   const pool = new pg.Pool({
     ...connectionSettings(address),
     max: connectionsMax,
     idleTimeoutMillis: IDLE_MS_MAX,
     ...statementLimit(statementMsMax),
-    verify: (client, done) => void verify(client, greet, done),
   })
   // The pool replaces a connection that is lost while idle; in use, the statement fails. Without
   // listeners, though, the process would end.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => void client.on('error', () => undefined))
   return pool
-}
-
-async function verify(
-  client: pg.ClientBase,
-  greet: (client: pg.ClientBase) => Promise<void>,
-  done: (failure?: Error) => void,
-): Promise<void> {
-  let failure: Error | undefined
-  try {
-    await refuseStandby(client)
-    await greet(client)
-  } catch (error) {
-    failure = error instanceof Error ? error : new Error(String(error))
-  }
-  done(failure)
 }
 
 function sqlOn(client: pg.ClientBase, shards: Shards): Sql {
