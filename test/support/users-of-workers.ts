@@ -13,6 +13,8 @@ const FIND_PORT = `
     WHERE shardid = get_shard_id_for_distribution_column('user_state', u.shard)) AS p
   WHERE u.user_id = (SELECT id FROM users WHERE email = $1)`
 
+let users = 0
+
 /** Makes users. @returns a token of one of each worker, in the order of the workers */
 export async function newUsersOf(
   workers: readonly PostgresServer[],
@@ -21,7 +23,7 @@ export async function newUsersOf(
   const tokens = new Map<number | undefined, string>()
   const { operations, close } = await openOperations(loadConfig({ DATABASE_URL: databaseUrl }))
   for (let made = 0; made < USERS_MAX && tokens.size < workers.length; made++) {
-    const email = `user${made}@example.org`
+    const email = `user${++users}@example.org`
     await operations.createUser({ email })
     const { token } = await operations.createToken({ user: email, name: 'gateway' })
     const [found] = await ask<{ port: number }>(databaseUrl, FIND_PORT, email)

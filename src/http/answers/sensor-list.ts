@@ -30,15 +30,16 @@ export async function answerSensorList(
   shell: (states: readonly SensorState[]) => object,
 ): Promise<void> {
   const { ctx, principal } = call
+  const userId = principal.user.id
   const tagOf = (version: string) => entityTag(`${name} ${version}`)
-  const answer = await sensorLists.begin(principal.user.id)
+  ctx.set('Cache-Control', 'private, no-cache')
+  // Before it takes a place: the user's server may not answer, while those of others do.
+  const known = await sensors.listUnlessKnown(userId, () => true)
+  if (isKnown(ctx, tagOf(known.version))) return answerUnchanged(ctx, tagOf(known.version))
+  const answer = await sensorLists.begin(userId)
   try {
     if (ctx.req.socket.destroyed) throw new ClientGone()
-    const { version, states } = await sensors.listUnlessKnown(principal.user.id, (current) =>
-      isKnown(ctx, tagOf(current)),
-    )
-    ctx.set('Cache-Control', 'private, no-cache')
-    if (states === undefined) return answerUnchanged(ctx, tagOf(version))
+    const { version, states = [] } = await sensors.listUnlessKnown(userId, () => false)
     ctx.set('ETag', tagOf(version))
     answerJson(call, 200, await textOf(answer, JSON.stringify(shell(states)), states))
   } finally {
