@@ -81,14 +81,9 @@ export class Session {
   async holdShard(): Promise<void> {
     if (this.#tables === undefined) return
     const shard = [this.#tables.shardId]
-    const [held, here] = await Promise.allSettled([
-      this.send(HOLD_SHARD, shard),
-      this.send(IS_SHARD_HERE, shard),
-    ])
-    const isHere = here.status === 'fulfilled' && here.value.rowCount === 1
-    if (held.status === 'fulfilled' && isHere) return
-    const cause: unknown = held.status === 'rejected' ? held.reason : undefined
-    throw new ConnectionLost('the shard was moved to another server, or split', { cause })
+    const holding = this.send(HOLD_SHARD, shard)
+    const [, { rowCount }] = await Promise.all([holding, this.send(IS_SHARD_HERE, shard)])
+    if (rowCount !== 1) throw new ConnectionLost('the shard was moved to another server, or split')
   }
 
   /** Citus drops what was moved after a while. */

@@ -13,7 +13,8 @@ const FIND = `
     SELECT colocationid FROM pg_dist_partition WHERE logicalrelid = 'shards'::regclass)`
 
 /** Until the transaction ends: what Citus itself does before it writes. `$1` is one of its ids. */
-export const HOLD_SHARD = `SELECT lock_shard_metadata(5, ARRAY[$1::bigint])`
+export const HOLD_SHARD = `
+  SELECT lock_shard_metadata(5, ARRAY[shardid]) FROM pg_dist_shard WHERE shardid = $1`
 /** A statement of its own, because it must see what was there when the lock was granted. */
 export const IS_SHARD_HERE = `
   SELECT 1 FROM pg_dist_placement
