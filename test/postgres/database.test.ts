@@ -1,18 +1,11 @@
 // Goal: what the database answers is what has happened, also when it is away or a race was lost.
 
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ServiceError } from '../../src/domain/errors.ts'
 import { Shards } from '../../src/domain/shard.ts'
 import { addressesOf, connectAlone } from '../../src/postgres/server/connection.ts'
 import { Database } from '../../src/postgres/server/database.ts'
 import { runOnce, usePostgresServer } from '../support/postgres.ts'
-import { within } from '../support/until.ts'
-
-const PLACES = 2
-/** Nearly as long as anybody waits for a connection, and together longer. */
-const FAILED_GREETING_MS = 2_800
-const SLOW_GREETING_MS = 500
 
 describe('the database', () => {
   const server = usePostgresServer()
@@ -31,20 +24,6 @@ describe('the database', () => {
     const several = new Database(`postgresql://postgres@127.0.0.1:1,${socket}/postgres`, 1)
     expect(await several.rows('SELECT 1 AS one')).to.deep.equal([{ one: 1 }])
     await several.close()
-  })
-
-  it('keeps its places when nobody waits any more for a connection that is checked', async () => {
-    let greetings = 0
-    const greet = async () => {
-      if (++greetings > PLACES) return pause(SLOW_GREETING_MS)
-      await pause(FAILED_GREETING_MS)
-      throw Object.assign(new Error('connection lost'), { code: 'ECONNRESET' })
-    }
-    const small = new Database(server().url(), PLACES, { greet })
-    const ask = () => small.rows('SELECT 1 AS one')
-    await Promise.allSettled([ask(), ask(), ask(), ask()])
-    expect(await Promise.all([ask(), ask(), ask()])).to.have.lengthOf(3)
-    await within('it is closed', small.close())
   })
 
   it('says of several hosts what the one that answers says', async () => {
