@@ -4,15 +4,11 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
-import { createService } from '../../src/compose.ts'
 import type { Service } from '../../src/compose.ts'
-import { loadConfig } from '../../src/config.ts'
 import { useCitusCluster } from '../support/citus.ts'
 import { send } from '../support/http.ts'
-import { RecordingLog } from '../support/log.ts'
-import { newDatabase } from '../support/postgres.ts'
 import { until, within } from '../support/until.ts'
-import { newUsersOf } from '../support/users-of-workers.ts'
+import { newUsersOf, startOnCitus } from '../support/users-of-workers.ts'
 import { expectClean } from '../support/verify.ts'
 
 const AT = '2026-11-20T10:15:00.000Z'
@@ -35,11 +31,7 @@ describe('a worker of Citus that is away', () => {
   let tokens: readonly string[]
 
   before(async () => {
-    databaseUrl = (await newDatabase(citus())).url
-    const config = loadConfig({ PORT: '0', DATABASE_URL: databaseUrl })
-    service = await createService(config, { log: new RecordingLog() })
-    ;({ url } = await service.start())
-    tokens = await newUsersOf(citus().workers, databaseUrl)
+    ;({ databaseUrl, service, url, tokens } = await startOnCitus(citus()))
     for (const token of tokens) expect(await statusOf(token, 'before')).to.equal(201)
   })
   after(() => service?.stop())

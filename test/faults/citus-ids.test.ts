@@ -3,16 +3,12 @@
 // a worker gets a sensor behind them, and the coordinator is killed at once. Then others get some.
 
 import { expect } from 'chai'
-import { createService } from '../../src/compose.ts'
 import type { Service } from '../../src/compose.ts'
-import { loadConfig } from '../../src/config.ts'
 import { connectAlone } from '../../src/postgres/server/connection.ts'
 import { useCitusCluster } from '../support/citus.ts'
 import { send } from '../support/http.ts'
-import { RecordingLog } from '../support/log.ts'
-import { newDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
-import { newUsersOf } from '../support/users-of-workers.ts'
+import { startOnCitus } from '../support/users-of-workers.ts'
 
 /** What no commit waits for stays in memory. */
 const SLOW_LOG = ['wal_writer_delay=10s']
@@ -32,11 +28,7 @@ describe('ids of sensors on Citus', () => {
   let tokens: readonly string[]
 
   before(async () => {
-    databaseUrl = (await newDatabase(citus())).url
-    const config = loadConfig({ PORT: '0', DATABASE_URL: databaseUrl })
-    service = await createService(config, { log: new RecordingLog() })
-    ;({ url } = await service.start())
-    tokens = await newUsersOf(citus().workers, databaseUrl)
+    ;({ databaseUrl, service, url, tokens } = await startOnCitus(citus()))
   })
   after(() => service?.stop())
 

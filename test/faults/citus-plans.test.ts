@@ -71,6 +71,7 @@ describe('what lanes send to a worker', () => {
   const plansOf = async (statements: readonly (readonly [string, string])[], isOfLane: boolean) => {
     const worker = new pg.Client({ connectionString: workerUrl })
     await worker.connect()
+    await worker.query('SET citus.explain_all_tasks = on')
     await worker.query('SET citus.enable_manual_changes_to_shards = on')
     const tables = isOfLane ? await ShardTables.find(worker, shards[0] ?? 0) : undefined
     const plans = new Map<string, unknown>()
@@ -93,9 +94,9 @@ describe('what lanes send to a worker', () => {
   })
 
   it('is forwarded by that worker alone', async () => {
-    for (const [name, plan] of await plansOf(FORWARDING, false)) {
-      expect(nodesOf(plan), name).to.satisfy(areAll(port))
-    }
+    const plans = await plansOf(FORWARDING, false)
+    for (const [name, plan] of plans) expect(nodesOf(plan), name).to.satisfy(areAll(port))
+    expect(valuesOf(plans.get('LEAVE_STREAMS'), 'Task Count')).to.deep.equal([shards.length])
   })
 
   it('is acknowledged while all other nodes are frozen, and stored once', async () => {

@@ -1,9 +1,13 @@
-// Users of a service on Citus of whom it is known which worker has their measurements.
+// A service on Citus, and users of whom it is known which worker has their measurements.
 
+import { createService } from '../../src/compose.ts'
 import { loadConfig } from '../../src/config.ts'
 import { openOperations } from '../../src/data-dir/operations.ts'
+import type { CitusCluster } from './citus.ts'
 import { ask } from './lanes.ts'
+import { RecordingLog } from './log.ts'
 import type { PostgresServer } from './postgres-server.ts'
+import { newDatabase } from './postgres.ts'
 
 /** Enough for one on each of a few workers. */
 const USERS_MAX = 12
@@ -12,6 +16,15 @@ const FIND_PORT = `
     SELECT nodeport FROM pg_dist_shard_placement
     WHERE shardid = get_shard_id_for_distribution_column('user_state', u.shard)) AS p
   WHERE u.user_id = (SELECT id FROM users WHERE email = $1)`
+
+/** Starts a service on a new database, with a user of each worker. */
+export async function startOnCitus(citus: CitusCluster) {
+  const { url: databaseUrl } = await newDatabase(citus)
+  const config = loadConfig({ PORT: '0', DATABASE_URL: databaseUrl })
+  const service = await createService(config, { log: new RecordingLog() })
+  const { url } = await service.start()
+  return { databaseUrl, service, url, tokens: await newUsersOf(citus.workers, databaseUrl) }
+}
 
 let users = 0
 
