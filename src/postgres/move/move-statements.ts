@@ -47,7 +47,7 @@ export const COLUMN_TYPES = `
 
 // Keys come in the order of their encryption: built once at the end, the index takes a fraction.
 export const DROP_LEDGER_KEY = 'ALTER TABLE ledger DROP CONSTRAINT IF EXISTS ledger_pkey'
-export const MAKE_LEDGER_KEY = 'ALTER TABLE ledger ADD PRIMARY KEY (shard, key, user_id)'
+export const MAKE_LEDGER_KEY = 'ALTER TABLE ledger ADD PRIMARY KEY (shard, user_id, key)'
 
 export const READ_STORE_ID = 'SELECT id FROM data_identity'
 export const SET_IDENTITY = 'UPDATE data_identity SET id = $1, restored_to_ms = $2'

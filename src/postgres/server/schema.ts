@@ -241,7 +241,7 @@ const STREAM = `
     sensor_id int NOT NULL,
     user_id int NOT NULL,
     shard smallint NOT NULL,
-    PRIMARY KEY (shard, key, user_id)
+    PRIMARY KEY (shard, user_id, key)
   );
 
   -- One connection commits to a stream. The first of a shard has no owner: whatever else changes

@@ -42,8 +42,12 @@ export async function insertEvents(
   return rowCount === rows.length
 }
 
+/**
+ * As the primary key has them. A user's are side by side there, so a batch of random ids finds many
+ * on one page, and whatever ids a user chooses, those of others stay where they are.
+ */
 function byKey(one: LedgerRow, other: LedgerRow): number {
-  return one.eventKey < other.eventKey ? -1 : 1
+  return one.userId - other.userId || (one.eventKey < other.eventKey ? -1 : 1)
 }
 
 /** Registers sensors, with ids that nobody else has. Their users must be locked. */

@@ -29,7 +29,7 @@ const bytes = Buffer.from(words.buffer)
 
 /**
  * The key of an event in memory: 16 characters for the 16 bytes of its id's bits, then its user.
- * Such keys sort like the ledger's primary key.
+ * Those of one user sort like the ledger's primary key.
  */
 export function eventKeyOf(eventId: string, userId: number): string {
   writeEventBits(eventId, words, 0)

@@ -105,7 +105,7 @@ export const INSERT_EVENTS = `
   INSERT INTO ledger (shard, key, user_id, sensor_id, at_ms, temp_celsius)
   SELECT $1::smallint, u.*
   FROM unnest($2::uuid[], $3::int[], $4::int[], $5::bigint[], $6::float8[]) AS u
-  ON CONFLICT (shard, key, user_id) DO NOTHING`
+  ON CONFLICT (shard, user_id, key) DO NOTHING`
 
 /** Reserves ids of sensors, `$1` of them; only the server of DATABASE_URL gives them. */
 export const TAKE_SENSOR_IDS = takeIds('sensor_ids')
