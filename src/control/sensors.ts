@@ -1,7 +1,6 @@
 // Sensors as their users see them: the row, with the latest value.
 
 import type { DataVersion, Sensor } from '../domain/sensor.ts'
-import type { VersionedSensors } from '../ports/control-reader.ts'
 import { shardOf } from '../domain/shard.ts'
 import { row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
@@ -54,17 +53,12 @@ export function sensorReads(tables: SensorTables) {
     const found = yield* row<SensorRow>(findOfAnyone, sensorId)
     return found && toSensor(found)
   }
-  /** Read in one snapshot, so that the version matches these sensors exactly. */
-  function* readSensors(
-    userId: number,
-    onlineSinceMs: number,
-    isKnown: (version: string) => boolean,
-  ): Flow<VersionedSensors> {
+  function* readSensorsVersion(userId: number, onlineSinceMs: number): Flow<string> {
     const values = [userId, shardOf(userId), onlineSinceMs]
-    const { version = '' } = (yield* row<{ version: string }>(tables.readVersion, ...values)) ?? {}
-    return { version, sensors: isKnown(version) ? undefined : yield* listSensors(userId) }
+    const found = yield* row<{ version: string }>(tables.readVersion, ...values)
+    return found?.version ?? ''
   }
-  return { listSensors, findSensor, findSensorOfAnyone, readSensors }
+  return { listSensors, findSensor, findSensorOfAnyone, readSensorsVersion }
 }
 
 /** @param found may have more columns */

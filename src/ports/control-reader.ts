@@ -41,16 +41,12 @@ export interface ControlReader extends RefusedReader, SensorChangesReader, SignI
   /** How many measurements of these sensors were accepted; 0 for a deleted sensor. */
   countMeasurements(sensorIds: readonly number[]): Promise<number>
   /**
-   * A user's sensors with the version of everything shown of them, read at one moment.
+   * The version of everything shown of a user's sensors. It differs after every change and never
+   * comes again, so sensors that are read after it may be newer, but are not taken for it later.
    *
    * @param onlineSinceMs a sensor heard from, and measured, since then is online
-   * @param isKnown whether the caller knows a version: then the sensors are not read
    */
-  readSensors(
-    userId: number,
-    onlineSinceMs: number,
-    isKnown: (version: string) => boolean,
-  ): Promise<VersionedSensors>
+  readSensorsVersion(userId: number, onlineSinceMs: number): Promise<string>
   /** The UTC days that a range touches, in ascending order, with the number accepted on each. */
   listAcceptedDays(sensorId: number, range: TimeRange): Promise<readonly AcceptedDay[]>
   /** Deleted sensors whose measurements are not yet gone from the store. */
@@ -60,13 +56,6 @@ export interface ControlReader extends RefusedReader, SensorChangesReader, SignI
   hasSetAside(sensorId: number, range: TimeRange): Promise<boolean>
   /** In the order in which they were set aside, after `afterId`. */
   listSetAside(afterId: number, limit: number): Promise<readonly SetAsideMeasurement[]>
-}
-
-export interface VersionedSensors {
-  /** Differs whenever something shown has changed. */
-  readonly version: string
-  /** By id; `undefined` if the caller knows the version. */
-  readonly sensors: readonly Sensor[] | undefined
 }
 
 /** A UTC day that has measurements. */

@@ -15,13 +15,6 @@ export interface SensorState {
   readonly isOnline: boolean
 }
 
-export interface VersionedStates {
-  /** Changes with everything that is shown of the sensors. */
-  readonly version: string
-  /** By id; `undefined` if the caller knows the version. */
-  readonly states: readonly SensorState[] | undefined
-}
-
 export interface StateChanges extends Omit<SensorChanges, 'sensors' | 'cursor'> {
   /** What the client brings back next time. */
   readonly cursor: string
@@ -58,18 +51,10 @@ export class Sensors {
     return sensors.map((sensor) => this.stateOf(sensor))
   }
 
-  /** Like `list`, but reads nothing if the caller knows the version. */
-  async listUnlessKnown(
-    userId: number,
-    isKnown: (version: string) => boolean,
-  ): Promise<VersionedStates> {
+  /** The version of everything that `list`, called afterwards, shows at least. */
+  readVersion(userId: number): Promise<string> {
     const onlineSinceMs = this.#with.clock.nowMs() - this.#settings.offlineAfterMs
-    const { version, sensors } = await this.#with.control.readSensors(
-      userId,
-      onlineSinceMs,
-      isKnown,
-    )
-    return { version, states: sensors?.map((sensor) => this.stateOf(sensor)) }
+    return this.#with.control.readSensorsVersion(userId, onlineSinceMs)
   }
 
   /** Finds changes since a cursor. @param sealed the client's cursor; `undefined`: it has none */

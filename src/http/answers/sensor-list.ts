@@ -31,16 +31,15 @@ export async function answerSensorList(
 ): Promise<void> {
   const { ctx, principal } = call
   const userId = principal.user.id
-  const tagOf = (version: string) => entityTag(`${name} ${version}`)
   ctx.set('Cache-Control', 'private, no-cache')
   // Before it takes a place: the user's server may not answer, while those of others do.
-  const known = await sensors.listUnlessKnown(userId, () => true)
-  if (isKnown(ctx, tagOf(known.version))) return answerUnchanged(ctx, tagOf(known.version))
+  const tag = entityTag(`${name} ${await sensors.readVersion(userId)}`)
+  if (isKnown(ctx, tag)) return answerUnchanged(ctx, tag)
   const answer = await sensorLists.begin(userId)
   try {
     if (ctx.req.socket.destroyed) throw new ClientGone()
-    const { version, states = [] } = await sensors.listUnlessKnown(userId, () => false)
-    ctx.set('ETag', tagOf(version))
+    const states = await sensors.list(userId)
+    ctx.set('ETag', tag)
     answerJson(call, 200, await textOf(answer, JSON.stringify(shell(states)), states))
   } finally {
     answer.end()

@@ -74,9 +74,12 @@ export class Queries {
     })
   }
 
-  #read({ ctx, principal, receivedAtMs }: ApiCall, statement: string): Promise<void> {
+  async #read({ ctx, principal, receivedAtMs }: ApiCall, statement: string): Promise<void> {
+    const { sensors, statements } = this.#with
     const asked = { userId: principal.user.id, nowMs: receivedAtMs }
-    return answerInPieces(ctx, this.#with.statements, asked.userId, async () => {
+    // Before it takes a place: the user's server may not answer, while those of others do.
+    await sensors.readVersion(asked.userId)
+    await answerInPieces(ctx, statements, asked.userId, async () => {
       const pieces = await answerStatement(statement, asked, this.#with)
       ctx.set('Content-Type', JSON_TYPE)
       return pieces

@@ -25,21 +25,7 @@ export function createControlReader(servers: ShardServers): ControlReader {
     { ...CONTROL_READS, ...SENSOR_READS, readChanges, readCursorSecret, countSensorDeletions },
     (begin) => runFlow(servers, begin()),
   )
-  return {
-    ...calls,
-    findPrincipal: (tokenHash) => principals.find(tokenHash),
-    readSensors: async (userId, onlineSinceMs, isKnown) => {
-      // First without a transaction, which costs more: mostly the caller knows the version.
-      const asked = await calls.readSensors(userId, onlineSinceMs, () => true)
-      if (isKnown(asked.version)) return asked
-      return servers.databaseOf(userId).view((sql) =>
-        runFlow(
-          sql,
-          SENSOR_READS.readSensors(userId, onlineSinceMs, () => false),
-        ),
-      )
-    },
-  }
+  return { ...calls, findPrincipal: (tokenHash) => principals.find(tokenHash) }
 }
 
 export function createStoreRecords(database: Database): StoreRecords {

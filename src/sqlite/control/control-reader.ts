@@ -12,15 +12,14 @@ import { countSensorDeletions, readChanges, SENSOR_READS } from './sensor-reads.
 
 export function createControlReader(db: Connection): ControlReader {
   const flows = new FlowRunner(db)
-  const { readSensors, ...ofOneStatement } = SENSOR_READS
   return {
     ...flows.readingCalls({
       ...CONTROL_READS,
-      ...ofOneStatement,
+      ...SENSOR_READS,
       findPrincipal,
       countSensorDeletions,
     }),
-    ...flows.viewingCalls({ readSensors, readChanges }),
+    ...flows.viewingCalls({ readChanges }),
     readCursorSecret: async () => deriveCursorSecret(readEventSecret(db)),
   }
 }

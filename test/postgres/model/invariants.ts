@@ -48,8 +48,8 @@ export function invariantsOf(scenario: Scenario): Invariants {
     'an ETag that matches means the same content': (state) => {
       const now = shown(ways.etag, state)
       const { etag } = state
-      const isWrong = etag !== null && etag.tag === now.tag && etag.content !== now.content
-      return isWrong ? `kept ${etag.content}, now ${now.content}` : undefined
+      if (etag?.tag !== now.tag || etag.content === null) return undefined
+      return etag.content === now.content ? undefined : `kept ${etag.content}, now ${now.content}`
     },
     'what is deleted stays deleted': ({ db, store, forwarders }) => {
       const isOver =

@@ -55,9 +55,17 @@ function isSameStored(one: Stored, other: Stored): boolean {
 
 export function clientSteps({ ways }: Scenario, state: State, take: Take): void {
   if (state.left.etags > 0 && state.db.sensors.length > 0) {
-    take('readSensors: a client keeps the ETag', (next) => {
+    const isListFirst = ways.etag === 'list first'
+    take(isListFirst ? 'listSensors' : 'readSensorsVersion', (next) => {
+      const { tag, content } = shown(ways.etag, next)
       next.left.etags--
-      next.etag = shown(ways.etag, next)
+      next.etag = isListFirst ? { tag: null, content } : { tag, content: null }
+    })
+  }
+  if (state.etag?.tag === null || state.etag?.content === null) {
+    take('a client keeps the list with its ETag', (next) => {
+      const { tag, content } = shown(ways.etag, next)
+      next.etag = { tag: next.etag?.tag ?? tag, content: next.etag?.content ?? content }
     })
   }
   if (state.left.cursors === 0) return

@@ -9,8 +9,8 @@ export interface Ways {
   readonly created: 'inserted' | 'sent'
   /** What makes a sensor's history complete: that all pending rows are forwarded. */
   readonly completeBy: 'pending' | 'last'
-  /** What an ETag says: the sensors' versions and the epoch of the data. */
-  readonly etag: 'epoch' | 'version'
+  /** What an ETag says: the sensors' versions and the epoch of the data, read before the list. */
+  readonly etag: 'epoch' | 'version' | 'list first'
   /** Whether a store's write and the note of it are one transaction under the lease. */
   readonly store: 'fenced' | 'repeated' | 'once'
   /** The order in which a group locks its sensors. */
@@ -231,7 +231,7 @@ export interface State {
   acknowledged: number[]
   /** Events answered `created`. */
   created: number[]
-  etag: { readonly tag: string; readonly content: string } | null
+  etag: { readonly tag: string | null; readonly content: string | null } | null
   cursor: { readonly heads: readonly number[]; readonly versions: readonly number[] } | null
   groups: number
   left: Record<keyof Budget, number>

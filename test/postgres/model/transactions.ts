@@ -1,7 +1,7 @@
 // What transactions do in the model of the streams: wait for locks, decide, and commit.
 
 import { at } from './state.ts'
-import type { Answer, Database, Scenario, State, Status, Transaction } from './state.ts'
+import type { Answer, Database, Scenario, State, Status, Transaction, Ways } from './state.ts'
 
 /** The live sensor of a name. */
 export function findSensor(db: Database, name: number): number | undefined {
@@ -156,12 +156,12 @@ export function sendAgain(state: State, sends: readonly number[]): void {
 }
 
 /** What a client sees of all sensors, and the tag for it. */
-export function shown(etag: 'epoch' | 'version', { db, epoch }: State) {
+export function shown(etag: Ways['etag'], { db, epoch }: State) {
   const versions = db.sensors.map(({ version }) => version).join()
   const settings = db.sensors.map(({ settings: set, isDeleted }) => (isDeleted ? '-' : set)).join()
   const events = db.ledger.map(({ event, sensor }) => `${event}@${sensor}`).join()
   return {
-    tag: etag === 'epoch' ? `${epoch}/${versions}` : versions,
+    tag: etag === 'version' ? versions : `${epoch}/${versions}`,
     content: `${settings}; ${events}`,
   }
 }
