@@ -185,8 +185,9 @@ export class Database implements Sql {
   /** Not by the pool, which loses its place if that takes longer than connecting may take. */
   async #prepare(client: pg.PoolClient): Promise<void> {
     this.#inUse.add(client)
-    if (this.#greeted.has(client)) return
     try {
+      if (this.#isCut) throw postponedError('shutting_down')
+      if (this.#greeted.has(client)) return
       await refuseStandby(client)
       await this.#greet?.(client)
       this.#shards ??= await readShards(client)
