@@ -13,6 +13,8 @@ export const LOCK_NOT_AVAILABLE = '55P03'
 /** A statement exceeded its time limit. */
 export const QUERY_CANCELED = '57014'
 
+/** Of PostgreSQL itself, or without a code of its own. */
+const INTERNAL_ERROR = 'XX000'
 /** The row that another one refers to is gone. */
 const FOREIGN_KEY_VIOLATION = '23503'
 
@@ -54,5 +56,13 @@ const OUT_OF_REACH = /^(08|28|3D|53|57|25006|55P03)/
 /** Whether the server or the network is at fault, not the statement. */
 export function isOutOfReach(error: unknown): boolean {
   const code = codeOf(error)
-  return code === undefined ? isOfNetwork(error) : OUT_OF_REACH.test(code)
+  if (code === undefined) return isOfNetwork(error)
+  return OUT_OF_REACH.test(code) || isLostWorker(error)
+}
+
+/** Citus tells an error of its connection to a worker from a worker's own by no code. */
+function isLostWorker(error: unknown): boolean {
+  if (!(error instanceof pg.DatabaseError) || error.code !== INTERNAL_ERROR) return false
+  const isOfWorker = /^while executing command on /m.test(error.where ?? '')
+  return isOfWorker && /^$|connection|server/.test(error.message)
 }
