@@ -26,7 +26,7 @@ import { countingFault } from '../postgres/stream/counting-check.ts'
 import { LEAVE_STREAMS } from '../postgres/stream/lane-statements.ts'
 import { PostgresSubmissionCommitter } from '../postgres/stream/submission-committer.ts'
 import { untilDecided } from '../postgres/server/notice-takeover.ts'
-import { greetingOfShards, serverFinder, ShardServers } from '../postgres/server/shard-servers.ts'
+import { greetingOfShards, serversFinder, ShardServers } from '../postgres/server/shard-servers.ts'
 import type { ShardServer } from '../postgres/server/shard-servers.ts'
 import { SeenStreams } from '../postgres/server/seen-streams.ts'
 import { PostgresServerWatch } from '../postgres/server/server-watch.ts'
@@ -153,7 +153,7 @@ function lanesOf(
     isSpread,
     durability,
     lanes: isSpread ? LANES.ofEachShard : LANES.ofOnlyShard,
-    findServer: serverFinder(main, url),
+    findServers: serversFinder(main, url),
     greet: greetingOfShards(shards, url, greetings.lane),
     idGiver,
   }

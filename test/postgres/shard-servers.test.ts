@@ -26,8 +26,8 @@ describe('the shard of a sensor', () => {
   const openWith = async (firstUrl?: string) => {
     const { url } = await newMigratedDatabase(postgres())
     await runOnce(url, TWO_SHARDS)
-    return openServers(url, 1, async (shard) => {
-      return shard === FIRST ? (firstUrl ?? url) : url
+    return openServers(url, 1, async (shards) => {
+      return shards.map((shard) => (shard === FIRST ? (firstUrl ?? url) : url))
     })
   }
 

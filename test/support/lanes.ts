@@ -10,7 +10,7 @@ import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
 import { Database } from '../../src/postgres/server/database.ts'
 import type { Sql } from '../../src/postgres/server/database.ts'
 import type { Durability } from '../../src/postgres/server/durability.ts'
-import { greetingOfShards, serverFinder } from '../../src/postgres/server/shard-servers.ts'
+import { greetingOfShards, serversFinder } from '../../src/postgres/server/shard-servers.ts'
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
 import type { Witness } from '../../src/postgres/server/notice-takeover.ts'
@@ -28,7 +28,8 @@ export interface LaneServer {
 
 export async function findLaneServer(databaseUrl: string): Promise<LaneServer> {
   const database = new Database(databaseUrl, 1)
-  const url = new URL(await serverFinder(database, databaseUrl)(0))
+  const [found = ''] = await serversFinder(database, databaseUrl)([0])
+  const url = new URL(found)
   const shards = await database.readShards()
   await database.close()
   const port = url.searchParams.get('port')
@@ -54,8 +55,8 @@ export function newLane(
   const notice = async (client: pg.ClientBase) => void (await noticeTakeover(client, witness))
   const greet = greetingOfShards(shards, databaseUrl, notice)
   const isSpread = shards.areSeveral
-  const findServer = () => Promise.resolve(url)
-  const connecting = { findServer, isSpread, owner, durability, greet, seen }
+  const findServers = () => Promise.resolve([url])
+  const connecting = { findServers, isSpread, owner, durability, greet, seen }
   const idGiver = isSpread ? { rows: giveIds(databaseUrl) } : undefined
   const settings = { ...connecting, idGiver, shards: ONE_SHARD, lanes: 1, rules: PERMISSIVE }
   return new PostgresSubmissionCommitter(settings, () => undefined)

@@ -16,10 +16,10 @@ import { PostgresJournalQueue } from '../../src/postgres/journal/journal-queue.t
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
 import {
   greetingOfShards,
-  serverFinder,
+  serversFinder,
   ShardServers,
 } from '../../src/postgres/server/shard-servers.ts'
-import type { ShardServer } from '../../src/postgres/server/shard-servers.ts'
+import type { FindServers, ShardServer } from '../../src/postgres/server/shard-servers.ts'
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
 import { createAccounts } from '../../src/postgres/verify/accounts.ts'
 import { systemClock as clock } from '../../src/system/clock.ts'
@@ -45,14 +45,14 @@ export function submissionsOver({ committer, figures: progress }: OpenData): Sub
 
 /**
  * @param connectionsMax to the server of the URL
- * @param findServer the URL of the server that has a shard; default: as Citus says
+ * @param findServers default: as Citus says
  */
 export function openServers(
   url: string,
   connectionsMax = 1,
-  findServer?: (shard: number) => Promise<string>,
+  findServers?: FindServers,
 ): Promise<ShardServers> {
-  const finding = findServer === undefined ? {} : { findServer }
+  const finding = findServers === undefined ? {} : { findServers }
   return ShardServers.find(new Database(url, connectionsMax), url, finding)
 }
 
@@ -99,7 +99,7 @@ export async function openProcess(
   const witness = newWitness({ owner })
   const greet = async (client: ClientBase) => void (await noticeTakeover(client, witness))
   const { shards, idGiver } = servers
-  const findServer = serverFinder(database, databaseUrl)
+  const findServers = serversFinder(database, databaseUrl)
   const greetLane = greetingOfShards(shards, databaseUrl, greet)
   const isSpread = shards.areSeveral
   const connecting = {
@@ -108,7 +108,7 @@ export async function openProcess(
     durability: 'local',
     greet: greetLane,
     seen: witness.seen,
-    findServer,
+    findServers,
   } as const
   const committer = new PostgresSubmissionCommitter(
     { ...connecting, shards, lanes: isSpread ? 1 : 2, rules, idGiver },

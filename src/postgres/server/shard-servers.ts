@@ -32,9 +32,11 @@ type Greeting = (client: pg.ClientBase) => Promise<void>
 interface Finding {
   /** Of connections to the server of DATABASE_URL; commands compare nothing. */
   readonly greet?: Greeting
-  /** The URL of the server that has a shard. */
-  readonly findServer?: (shard: number) => Promise<string>
+  readonly findServers?: FindServers
 }
+
+/** Finds the servers that have these shards: a URL for each, in order. */
+export type FindServers = (shards: readonly number[]) => Promise<readonly string[]>
 
 class NotThere extends Error {}
 
@@ -68,18 +70,18 @@ export class ShardServers implements Pick<Sql, 'run'> {
   static async find(
     main: Database,
     databaseUrl: string,
-    { greet, findServer = serverFinder(main, databaseUrl) }: Finding = {},
+    { greet, findServers = serversFinder(main, databaseUrl) }: Finding = {},
   ): Promise<ShardServers> {
     const shards = await main.readShards()
     const { numbers } = shards
     const only = { shards: numbers, database: main }
     if (!shards.areSeveral) return new ShardServers(main, shards, [only])
-    const urls = new Map<number, string>()
-    for (const number of numbers) urls.set(number, await findServer(number))
-    const all = [...Map.groupBy(numbers, (number) => urls.get(number) ?? '')].map(([url, own]) => {
+    const urls = await findServers(numbers)
+    const ofServers = Map.groupBy(numbers, (_, at) => urls[at] ?? '')
+    const all = [...ofServers].map(([url, own]) => {
       const options = {
         ...(greet && { greet: greetingOfShards(shards, databaseUrl, greet) }),
-        findUrl: () => findServer(own[0] ?? 0),
+        findUrl: async () => (await findServers(own.slice(0, 1)))[0] ?? url,
       }
       return { shards: own, database: new Database(url, CONNECTIONS_MAX, options) }
     })
@@ -141,19 +143,19 @@ export class ShardServers implements Pick<Sql, 'run'> {
   }
 }
 
-/**
- * Finds the server that has a shard, by its URL: on Citus that of a worker, which has the same
- * databases and users.
- */
-export function serverFinder(
+/** On Citus they are workers, which have the same databases and users. */
+export function serversFinder(
   database: Pick<Database, 'rows' | 'readShards'>,
   databaseUrl: string,
-): (shard: number) => Promise<string> {
-  return async (shard) => {
-    if (!(await database.readShards()).areSeveral) return databaseUrl
-    const [place] = await database.rows<Place>(FIND_PLACES, [[shard]])
-    if (place === undefined) throw new Error(`BUG: shard ${shard} is nowhere`)
-    return urlAt(databaseUrl, place)
+): FindServers {
+  return async (shards) => {
+    if (!(await database.readShards()).areSeveral) return shards.map(() => databaseUrl)
+    const places = await database.rows<Place>(FIND_PLACES, [shards])
+    return shards.map((shard) => {
+      const place = places.find(({ number }) => number === shard)
+      if (place === undefined) throw new Error(`BUG: shard ${shard} is nowhere`)
+      return urlAt(databaseUrl, place)
+    })
   }
 }
 

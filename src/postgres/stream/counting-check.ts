@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Opening } from '../server/connection.ts'
 import { Database } from '../server/database.ts'
-import { serverFinder, ShardServers } from '../server/shard-servers.ts'
+import { serversFinder } from '../server/shard-servers.ts'
 import { insertEvents } from './group-writes.ts'
 import type { LedgerRow } from './group-writes.ts'
 import { Session } from './session.ts'
@@ -43,15 +43,12 @@ async function countsOnceSomewhere(
   databaseUrl: string,
   limit: Opening,
 ): Promise<boolean> {
-  const servers = await ShardServers.find(main, databaseUrl)
-  const findServer = serverFinder(main, databaseUrl)
-  await servers.close()
+  const { numbers, areSeveral } = await main.readShards()
+  const urls = await serversFinder(main, databaseUrl)(numbers)
   let failure: unknown
-  for (const { shards } of servers.all) {
-    const [shard = 0] = shards
+  for (const [url, shard] of new Map(numbers.map((number, at) => [urls[at] ?? '', number]))) {
     try {
-      const url = await findServer(shard)
-      const session = await Session.open(url, limit, servers.shards.areSeveral ? shard : undefined)
+      const session = await Session.open(url, limit, areSeveral ? shard : undefined)
       return await countsOnce(session, shard)
     } catch (error) {
       failure = error

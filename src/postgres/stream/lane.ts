@@ -18,6 +18,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { postponedError, ServiceError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import { codeOf, DISK_FULL, isOutOfReach, isRace } from '../server/failures.ts'
+import type { FindServers } from '../server/shard-servers.ts'
 import type { Group } from './group.ts'
 import type { Decided } from './group-decider.ts'
 import { Fenced, GroupTransaction, OutcomeUnknown } from './group-transaction.ts'
@@ -40,8 +41,7 @@ export interface LaneSettings extends TransactionSettings, Omit<SessionSettings,
   readonly owner: string
   /** Whether the tables are spread over servers, each of which names those of its shards. */
   readonly isSpread: boolean
-  /** The URL of the server that has a shard. */
-  readonly findServer: (shard: number) => Promise<string>
+  readonly findServers: FindServers
 }
 
 export class Lane {
@@ -182,9 +182,9 @@ export class Lane {
 
   async #connect(): Promise<Session> {
     if (this.#session !== undefined) return this.#session
-    const { findServer, isSpread, greet } = this.#settings
+    const { findServers, isSpread, greet } = this.#settings
     const opening = { greet, signal: this.#patience.signal }
-    const url = await findServer(this.#shard)
+    const [url = ''] = await findServers([this.#shard])
     this.#session = await Session.open(url, opening, isSpread ? this.#shard : undefined)
     return this.#session
   }

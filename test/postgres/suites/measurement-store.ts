@@ -3,7 +3,7 @@ import { Client } from 'pg'
 import { StoreUnavailable } from '../../../src/domain/errors.ts'
 import { firstStreamOf, shardOf } from '../../../src/domain/shard.ts'
 import { Database } from '../../../src/postgres/server/database.ts'
-import type { ShardServers } from '../../../src/postgres/server/shard-servers.ts'
+import type { FindServers, ShardServers } from '../../../src/postgres/server/shard-servers.ts'
 import { PostgresMeasurementReader } from '../../../src/postgres/measurements/measurement-reader.ts'
 import { PostgresMeasurementWriter } from '../../../src/postgres/measurements/measurement-writer.ts'
 import { describeMeasurementStore } from '../../contract/measurement-store.ts'
@@ -44,7 +44,7 @@ export function measurementStoreSuite(use: UseServer, { isOneServer }: SuiteScop
   const openSpread = async (): Promise<FreshStore> => {
     const { url, remove } = await newMigratedDatabase(postgres())
     await runOnce(url, SEVERAL_SHARDS)
-    return open(url, remove, () => Promise.resolve(url))
+    return open(url, remove, async (shards) => shards.map(() => url))
   }
   describeMeasurementStore('PostgreSQL', openFresh, { propertyRuns: 10 })
   if (isOneServer) {
@@ -238,9 +238,9 @@ export function measurementStoreSuite(use: UseServer, { isOneServer }: SuiteScop
 async function open(
   url: string,
   remove: () => Promise<void>,
-  findServer?: (shard: number) => Promise<string>,
+  findServers?: FindServers,
 ): Promise<FreshStore> {
-  const servers = await openServers(url, 4, findServer)
+  const servers = await openServers(url, 4, findServers)
   const { main: database } = servers
   const { numbers } = await database.readShards()
   if (numbers.length > 1) await database.change(REGISTER, [shardOf(1)])
