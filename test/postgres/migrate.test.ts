@@ -46,8 +46,8 @@ describe('the schema in PostgreSQL', () => {
     await runOnce(database.url, 'UPDATE schema_version SET version = 1000')
     expect(await migrate(database.url)).to.deep.equal([])
     await runOnce(database.url, 'UPDATE schema_version SET oldest_version = 1000')
-    for (const refused of [readState(), migrate(database.url)]) {
-      const message = await refused.then(String, (error: Error) => error.message)
+    for (const open of [readState, () => migrate(database.url)]) {
+      const message = await open().then(String, (error: Error) => error.message)
       expect(message).to.contain('start the newer Thermolog')
     }
   })
