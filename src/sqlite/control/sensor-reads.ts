@@ -11,12 +11,12 @@ import { HOUR_MS } from '../../domain/time.ts'
 import type { ChangesQuestion, SensorChanges } from '../../ports/sensor-changes.ts'
 import { changesCursorOf, seenByClient } from '../data-version.ts'
 
-// Journal rows and info times only grow, so their sums reveal any change to existing sensors; the
-// highest id and the count reveal which sensors exist; and without news, the number online only
-// falls.
+// Differs after every change, and never comes again: rows of the journal only grow, deleted sensors
+// keep theirs, a restore makes a new identity, and without news ever fewer sensors are online.
 const VERSION = `
-  SELECT count(*) || ' ' || ifnull(max(id), 0) || ' ' || ifnull(sum(info_at_ms), 0) || ' ' ||
-    ifnull(sum(data_seq), 0) || ' ' ||
+  SELECT (SELECT id FROM data_identity) || ' ' ||
+    ifnull((SELECT max(changed_seq) FROM sensors WHERE user_id = $1), 0) || ' ' ||
+    ifnull(max(data_seq), 0) || ' ' ||
     count(*) FILTER (WHERE last_seen_at_ms >= $3 AND measured_at_ms >= $3) AS version
   FROM sensors LEFT JOIN sensor_latest ON sensor_id = id
   WHERE user_id = $1 AND deleted_at_ms IS NULL`
