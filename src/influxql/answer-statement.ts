@@ -34,6 +34,12 @@ export interface Asked {
   readonly nowMs: number
 }
 
+/** Whether the answer has to do with the user's sensors. @throws StatementError */
+export function needsSensors(text: string, nowMs: number): boolean {
+  const { kind } = readStatement(text, nowMs)
+  return kind === 'select' || kind === 'tag values'
+}
+
 /**
  * The answer to a statement, produced as it is consumed.
  *

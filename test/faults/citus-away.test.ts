@@ -125,6 +125,19 @@ describe('a worker of Citus that is away', () => {
     }
   })
 
+  it('keeps nobody waiting for what is not on it', async () => {
+    const [still] = citus().workers
+    const [own = ''] = tokens
+    still?.freeze()
+    try {
+      const path = `/query?q=${encodeURIComponent('SHOW MEASUREMENTS')}`
+      const answer = send(url, { path, token: own })
+      expect((await within('it is answered', answer, OTHER_MS_MAX)).status).to.equal(200)
+    } finally {
+      still?.thaw()
+    }
+  })
+
   it('does not keep a process from stopping while it stands still', async () => {
     const [still] = citus().workers
     for (const token of tokens) expect(await statusOf(token, 'last')).to.equal(201)

@@ -2,7 +2,7 @@
 // reading for those who have one. The token comes first, so that all that follows is counted: for
 // the token or, without a valid one, for the address.
 
-import { answerStatement } from '../../influxql/answer-statement.ts'
+import { answerStatement, needsSensors } from '../../influxql/answer-statement.ts'
 import type { InfluxqlSources } from '../../influxql/answer-statement.ts'
 import { limitStatement } from '../../influxql/limits.ts'
 import { StatementError } from '../../influxql/scanner.ts'
@@ -78,7 +78,7 @@ export class Queries {
     const { sensors, statements } = this.#with
     const asked = { userId: principal.user.id, nowMs: receivedAtMs }
     // Before it takes a place: the user's server may not answer, while those of others do.
-    await sensors.readVersion(asked.userId)
+    if (needsSensors(statement, receivedAtMs)) await sensors.readVersion(asked.userId)
     await answerInPieces(ctx, statements, asked.userId, async () => {
       const pieces = await answerStatement(statement, asked, this.#with)
       ctx.set('Content-Type', JSON_TYPE)
