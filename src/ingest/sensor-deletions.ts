@@ -43,6 +43,8 @@ export class SensorDeletions {
   readonly #failures = new Map<number, number>()
   /** Earliest next try: after a pass that may not be recorded yet, or after a failure. */
   readonly #notBeforeMs = new Map<number, number>()
+  /** Whether the last look failed. */
+  #hasFailed = false
   #running: Promise<void> | undefined
 
   constructor(collaborators: SensorDeletionsCollaborators, settings: SensorDeletionsSettings) {
@@ -62,13 +64,22 @@ export class SensorDeletions {
 
   async #run(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      for (const deletion of await this.#due()) {
-        if (this.#stopping.signal.aborted || !(await this.#holdsLease())) break
-        await this.#delete(deletion)
+      try {
+        await this.#deleteDue()
+        this.#hasFailed = false
+      } catch (error) {
+        this.#noteError(error)
       }
       await this.#with.pause(this.#settings.lookEveryMs, this.#stopping.signal)
     }
     await this.#with.leases.release(LEASE.name)
+  }
+
+  async #deleteDue(): Promise<void> {
+    for (const deletion of await this.#due()) {
+      if (this.#stopping.signal.aborted || !(await this.#holdsLease())) return
+      await this.#delete(deletion)
+    }
   }
 
   #holdsLease(): Promise<boolean> {
@@ -101,6 +112,14 @@ export class SensorDeletions {
     this.#notBeforeMs.set(sensorId, nowMs + Math.max(this.#settings.lookEveryMs * 2, 5_000))
     await jobs.notePass(deletion, dueAtMs)
     if (isLast) log.info('a sensor is deleted from the measurement store', { sensor_id: sensorId })
+  }
+
+  /** Whatever it is, it must not end the process: nothing else waits for deletions. */
+  #noteError(error: unknown): void {
+    if (this.#hasFailed) return
+    this.#hasFailed = true
+    const reason = error instanceof Error ? error.message : String(error)
+    this.#with.log.error('cannot look for sensors to delete; tried again', { error: reason })
   }
 
   #noteFailure(sensorId: number, error: unknown): void {

@@ -16,10 +16,13 @@ interface Story {
   readonly passesMin?: number
   /** Whether another process has the lease. */
   readonly isHeldElsewhere?: boolean
+  /** Until then, no jobs can be read. */
+  readonly isDamagedUntilMs?: number
 }
 
 async function run(looks: number, story: Story) {
   const { isRefused, unknownOutcomeAtMs, passesMin = 1, isHeldElsewhere = false } = story
+  const { isDamagedUntilMs = 0 } = story
   const log = new RecordingLog()
   const tried: { sensorId: number; atMs: number }[] = []
   const due = new Map([1, 2].map((sensorId) => [sensorId, { passes: 0, dueAtMs: 0 }]))
@@ -27,12 +30,14 @@ async function run(looks: number, story: Story) {
   const deletions = new SensorDeletions(
     {
       jobs: {
-        due: async () =>
-          [...due]
+        due: async () => {
+          if (nowMs < isDamagedUntilMs) throw new Error('invalid page')
+          return [...due]
             .filter(([, { dueAtMs }]) => dueAtMs <= nowMs)
             .map(([sensorId, { passes }]) => {
               return { userId: 1, sensorId, passes, range: { startMs: 0, stopMs: 1 } }
-            }),
+            })
+        },
         notePass: async ({ sensorId, passes }, dueAtMs) => {
           if (dueAtMs === undefined) due.delete(sensorId)
           else due.set(sensorId, { passes: passes + 1, dueAtMs })
@@ -75,6 +80,14 @@ describe('SensorDeletions', () => {
     expect(left).to.deep.equal([1])
     expect(triesOf(1).length).to.be.within(8, 16)
     expect(log.events.filter(({ level }) => level === 'warn')).to.have.lengthOf(1)
+  })
+
+  it('survives whatever keeps it from reading the jobs, and says so once', async () => {
+    const story = { isRefused: () => false, isDamagedUntilMs: 3 * LOOK_MS }
+    const { log, left } = await run(5, story)
+    expect(left).to.deep.equal([])
+    const told = log.events.filter(({ level }) => level === 'error')
+    expect(told).to.have.lengthOf(1)
   })
 
   it('deletes nothing while another process does', async () => {
