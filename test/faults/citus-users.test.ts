@@ -47,8 +47,8 @@ describe('users on Citus, whose servers are killed', () => {
     }
   }
   /**
-   * Kills the coordinator when a worker has done its part of a change. On a busy machine that may be
-   * too late: then it kills it during another one.
+   * Kills the coordinator when a worker has done its part of a change. On a busy machine that may
+   * be too late: then it kills it during another one.
    */
   const killDuring = async (begin: (data: OpenData) => Promise<() => Promise<unknown>>) => {
     const parts = await partsOfWorkers()

@@ -1,5 +1,6 @@
 // Goal: what the database answers is what has happened, also when it is away or a race was lost.
 
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ServiceError } from '../../src/domain/errors.ts'
 import { Shards } from '../../src/domain/shard.ts'
@@ -59,6 +60,22 @@ describe('the database', () => {
       })
     const taken = await Promise.all([next(), next(), next()])
     expect(taken.toSorted((a, b) => a - b)).to.deep.equal([1, 2, 3])
+  })
+
+  it('is out of reach for a transaction that it ends', async () => {
+    const ended = database.transaction(async (sql) => {
+      await sql.run('SET LOCAL idle_in_transaction_session_timeout = 10')
+      await pause(200)
+      await sql.run('SELECT 1')
+    })
+    const failure = await ended.catch((error: unknown) => error)
+    expect(failure).to.be.instanceOf(ServiceError).with.property('code', 'overloaded')
+  })
+
+  it('says that a page of it is damaged', async () => {
+    const damaged = database.execute("DO $$ BEGIN RAISE '' USING ERRCODE = 'XX001'; END $$")
+    const failure = await damaged.catch((error: unknown) => error)
+    expect(failure).to.be.instanceOf(ServiceError).with.property('code', 'data_damaged')
   })
 
   it('says that it is out of reach, and is there again by itself', async () => {

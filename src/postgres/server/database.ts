@@ -16,7 +16,7 @@ import {
   refuseStandby,
   statementLimit,
 } from './connection.ts'
-import { codeOf, DISK_FULL, isOfStatement, isOutOfReach, isRace } from './failures.ts'
+import { codeOf, DAMAGED, DISK_FULL, isOfStatement, isOutOfReach, isRace } from './failures.ts'
 import { readShards } from './spread.ts'
 
 /** Runs statements. */
@@ -299,7 +299,9 @@ function isAnswered(error: unknown): boolean {
 /** An unreachable database is temporary; an error in a statement is our bug. */
 function asServiceError(error: unknown): unknown {
   if (error instanceof ServiceError) return error
-  if (codeOf(error) === DISK_FULL) return postponedError('storage_full', { cause: error })
+  const code = codeOf(error) ?? ''
+  if (code === DISK_FULL) return postponedError('storage_full', { cause: error })
+  if (DAMAGED.includes(code)) return postponedError('data_damaged', { cause: error })
   if (!isOutOfReach(error)) return error
   const hint = error instanceof Error ? error.message : String(error)
   return postponedError('overloaded', {

@@ -8,6 +8,8 @@ export const UNDEFINED_TABLE = '42P01'
 export const DUPLICATE_TABLE = '42P07'
 export const DUPLICATE_OBJECT = '42710'
 export const DISK_FULL = '53100'
+/** Of a page of a table, or of an index. */
+export const DAMAGED = ['XX001', 'XX002']
 /** A lock was not granted in time. */
 export const LOCK_NOT_AVAILABLE = '55P03'
 /** A statement exceeded its time limit. */
@@ -33,7 +35,12 @@ export function isRace(error: unknown): boolean {
 
 /** Whether only the statement failed, and the connection is still open. */
 export function isOfStatement(error: unknown): error is pg.DatabaseError {
-  return error instanceof pg.DatabaseError && !/^(08|57P)/.test(error.code ?? '')
+  return error instanceof pg.DatabaseError && !endsConnection(error)
+}
+
+/** Connection lost, shutdown, idle for too long in a transaction, or whatever else is fatal. */
+function endsConnection({ code = '', severity = '' }: pg.DatabaseError): boolean {
+  return /^(08|57P|25P03)/.test(code) || /^(FATAL|PANIC)$/.test(severity)
 }
 
 /** Whether a connection failed or was lost; errors of our own code have no such mark. */
@@ -49,20 +56,18 @@ function isOfNetwork(error: unknown): boolean {
 
 /**
  * Connection lost or refused, no such database, no room, shutdown, cancelled, a standby, a lock not
- * granted in time.
+ * granted in time; and whatever ends a connection.
  */
 const OUT_OF_REACH = /^(08|28|3D|53|57|25006|55P03)/
 
 /** Whether the server or the network is at fault, not the statement. */
 export function isOutOfReach(error: unknown): boolean {
-  const code = codeOf(error)
-  if (code === undefined) return isOfNetwork(error)
-  return OUT_OF_REACH.test(code) || isLostWorker(error)
+  if (!(error instanceof pg.DatabaseError)) return isOfNetwork(error)
+  return OUT_OF_REACH.test(error.code ?? '') || endsConnection(error) || isLostWorker(error)
 }
 
 /** Citus tells an error of its connection to a worker from a worker's own by no code. */
-function isLostWorker(error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError) || error.code !== INTERNAL_ERROR) return false
-  const isOfWorker = /^while executing command on /m.test(error.where ?? '')
-  return isOfWorker && /^$|connection|server/.test(error.message)
+function isLostWorker({ code, where = '', message }: pg.DatabaseError): boolean {
+  const isOfWorker = code === INTERNAL_ERROR && /^while executing command on /m.test(where)
+  return isOfWorker && /^$|connection|server/.test(message)
 }
