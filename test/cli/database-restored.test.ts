@@ -18,8 +18,7 @@ import { expectClean } from '../support/verify.ts'
 const EVENT = { event_id: 'e1', sn: 'cellar', temp: 11.75, timestamp: '2026-11-20T10:15:00.000Z' }
 const ID_JUMP_MIN = 2 ** 20
 
-/** @param statusOfKept the answer to an ETag from before the copy, of what is the same now */
-function tellsApart(newSettings: () => Promise<Environment>, statusOfKept: number): void {
+function tellsApart(newSettings: () => Promise<Environment>): void {
   it('gives the data a new id, says up to when they are whole, and moves ids on', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-restored-'))
     const settings = await newSettings()
@@ -38,7 +37,8 @@ function tellsApart(newSettings: () => Promise<Environment>, statusOfKept: numbe
       expect(store.id).not.to.equal(before.store.id)
       expect(Date.parse(store.restored_to)).to.be.within(beforeMs, Date.now())
       const headers = { 'if-none-match': String(before.listed.headers.etag) }
-      expect((await send(url, { ...sensors, headers })).status).to.equal(statusOfKept)
+      // A second restore of one backup would give the versions of the first one again.
+      expect((await send(url, { ...sensors, headers })).status).to.equal(200)
       const other = { ...EVENT, event_id: 'e2', sn: 'attic' }
       const sent = await sendBatch(url, token, [EVENT, other])
       expect(sent.body.data).to.include({ created: 1, duplicates: 1 })
@@ -100,8 +100,7 @@ function goesPastInflux(influx: () => TestInflux, newSettings: () => Promise<Env
 
 describe('thermolog database restored', () => {
   describe('of a data directory', () => {
-    // Its versions are never given again.
-    tellsApart(async () => ({}), 304)
+    tellsApart(async () => ({}))
     waitsForInflux(async () => ({}))
 
     it('waits until no service uses it', async () => {
@@ -118,7 +117,7 @@ describe('thermolog database restored', () => {
   describe('of a database', () => {
     const postgres = usePostgres()
     const newSettings = async () => ({ DATABASE_URL: (await newDatabase(postgres())).url })
-    tellsApart(newSettings, 200)
+    tellsApart(newSettings)
     waitsForInflux(newSettings)
 
     describe('with InfluxDB', () => {
