@@ -82,6 +82,14 @@ describe('a lane whose shard Citus moves', () => {
     await expectAll()
   })
 
+  it('goes on though nothing is left where it was', async () => {
+    await sendNew()
+    await move()
+    await ask(database.url, 'CALL citus_cleanup_orphaned_resources()')
+    await sendNew()
+    await expectAll()
+  })
+
   it('commits before the move or after it', async () => {
     const moving = move()
     for (let beside = 0; beside < BESIDE; beside++) await sendNew()

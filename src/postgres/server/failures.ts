@@ -8,6 +8,8 @@ export const UNDEFINED_TABLE = '42P01'
 export const DUPLICATE_TABLE = '42P07'
 export const DUPLICATE_OBJECT = '42710'
 export const DISK_FULL = '53100'
+/** Of a statement behind the one that failed. */
+export const TRANSACTION_FAILED = '25P02'
 /** Of a page of a table, or of an index. */
 export const DAMAGED = ['XX001', 'XX002']
 /** A lock was not granted in time. */

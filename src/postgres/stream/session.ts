@@ -7,7 +7,7 @@ import { connectAlone, prepared } from '../server/connection.ts'
 import type { Opening } from '../server/connection.ts'
 import { durabilityFault, isSameDurability, READ_DURABILITY } from '../server/durability.ts'
 import type { Durability, DurabilityRow } from '../server/durability.ts'
-import { isOfStatement, UNDEFINED_TABLE } from '../server/failures.ts'
+import { codeOf, isOfStatement, TRANSACTION_FAILED, UNDEFINED_TABLE } from '../server/failures.ts'
 import { HOLD_SHARD, IS_SHARD_HERE, ShardTables } from './shard-tables.ts'
 
 /** The connection is lost, or the server ended it: unanswered statements may have had effect. */
@@ -30,6 +30,8 @@ export class Session {
   readonly #client: pg.Client
   readonly #tables: ShardTables | undefined
   #warnings = 0
+  /** What made the server refuse the statements behind it, until the transaction ends. */
+  #failure: unknown
 
   private constructor(client: pg.Client, tables: ShardTables | undefined) {
     this.#client = client
@@ -59,14 +61,14 @@ export class Session {
   /**
    * Sends a statement behind all earlier ones.
    *
-   * @throws pg.DatabaseError of the statement @throws ConnectionLost
+   * @throws pg.DatabaseError of the statement, or of an earlier one of the transaction that failed
+   * @throws ConnectionLost
    */
   send<Row>(text: string, values: unknown[] = []): Answer<Row> {
     const answer = this.#client
       .query<Row & pg.QueryResultRow>(prepared(this.#tables?.inShard(text) ?? text, values))
       .catch((cause: unknown) => {
-        if (isOfStatement(cause) && !this.#hasLostTable(cause)) throw cause
-        throw new ConnectionLost('the connection to the database is lost', { cause })
+        throw this.#failureOf(cause)
       })
     // If several fail, the caller awaits only the first; the others must not end the process.
     answer.catch(ignore)
@@ -84,6 +86,16 @@ export class Session {
     const holding = this.send(HOLD_SHARD, shard)
     const [, { rowCount }] = await Promise.all([holding, this.send(IS_SHARD_HERE, shard)])
     if (rowCount !== 1) throw new ConnectionLost('the shard was moved to another server, or split')
+  }
+
+  /** Callers that have sent several statements do not learn of the failed one first. */
+  #failureOf(cause: unknown): unknown {
+    if (codeOf(cause) === TRANSACTION_FAILED) return this.#failure
+    const isLost = !isOfStatement(cause) || this.#hasLostTable(cause)
+    this.#failure = isLost
+      ? new ConnectionLost('the connection to the database is lost', { cause })
+      : cause
+    return this.#failure
   }
 
   /** Citus drops what was moved after a while. */
