@@ -3,7 +3,6 @@
 
 import type { InfluxConfig } from '../config.ts'
 import { Forwarding } from '../ingest/forwarding.ts'
-import type { StoreState } from '../ingest/forwarding.ts'
 import type { JournalQueue } from '../ports/journal-queue.ts'
 import type { MeasurementReader, MeasurementWriter } from '../ports/measurement-store.ts'
 import type { Clock, Log } from '../ports/system.ts'
@@ -50,27 +49,23 @@ export function databaseStore(influx: InfluxConfig | undefined, of: System): Dat
   }
 }
 
-interface ServerQueue {
+interface OfServer {
   readonly server: ShardServer
   readonly queue: JournalQueue
+  readonly noteState: (isWorking: boolean) => void
 }
 
 /**
  * Forwards the measurements of a server's shards, and deletes the data of deleted users: each
  * server's apart, so that none waits for another one.
  */
-export function databaseForwarding(
-  of: System & ServerQueue,
-  store: DatabaseStore,
-  state: StoreState,
-): Forwarding {
+export function databaseForwarding(of: System & OfServer, store: DatabaseStore): Forwarding {
   const { servers, server } = of
   const collaborators = {
     ...of,
     jobs: createDeletionJobs(server),
     leases: new PostgresLeases(servers.main, server.shards),
     writer: store.openWriter(server),
-    noteState: (isWorking: boolean) => state.note(isWorking, server),
     pause,
   }
   return new Forwarding(collaborators, store, [new UserDeletions(of)])

@@ -16,7 +16,6 @@ import { createControlReader } from '../postgres/control/control-reader.ts'
 import { createControlWriter } from '../postgres/control/control-writer.ts'
 import { Database, unlessAway } from '../postgres/server/database.ts'
 import { PostgresForwardProgress } from '../postgres/journal/forward-progress.ts'
-import { PostgresJournalQueue } from '../postgres/journal/journal-queue.ts'
 import { migrate } from '../postgres/server/migrate.ts'
 import { checkServer } from '../postgres/server/server-check.ts'
 import type { ServerState } from '../postgres/server/server-check.ts'
@@ -32,11 +31,12 @@ import { SeenStreams } from '../postgres/server/seen-streams.ts'
 import { PostgresServerWatch } from '../postgres/server/server-watch.ts'
 import { PostgresStateFigures } from '../postgres/verify/state-figures.ts'
 import { PrometheusMetrics } from '../metrics/metrics.ts'
-import { databaseForwarding, databaseStore } from './database-store.ts'
+import { databaseStore } from './database-store.ts'
 import { greetingsOf } from '../postgres/server/greetings.ts'
 import type { Greetings } from '../postgres/server/greetings.ts'
 import { adoptStore, readIdsInStore, retentionOf } from './measurement-store.ts'
 import type { Closers, Core, System } from './open-core.ts'
+import { ServerForwardings } from './server-forwardings.ts'
 
 /** Besides those of lanes. */
 const CONNECTIONS_MAX = 12
@@ -83,25 +83,24 @@ export async function openDatabase(
   closers.push(() => servers.close())
   const of = { servers, clock, log }
   const metrics = new PrometheusMetrics()
-  const onAwaited = () => forwardings.forEach((forwarding) => forwarding.hurry())
+  const onAwaited = () => forwardings.hurry()
   const progress = new PostgresForwardProgress({ ...of, metrics, onAwaited })
   closers.push(() => progress.close())
   const store = databaseStore(config.influx, of)
   closers.push(() => store.reader.close())
-  const queues = queuesOf({ ...of, progress }, config, owner)
-  closers.push(() => ofAll(queues, ({ queue }) => unlessAway(() => queue.close(), undefined)))
-  const onJournalled = () => queues.forEach(({ queue }) => queue.notify())
+  const state = new StoreState()
+  const retention = retentionOf(config, ENTRY_BYTES)
+  const forwardings = new ServerForwardings({ ...of, progress, store, state }, { owner, retention })
+  const onJournalled = () => forwardings.notify()
   const writer = createControlWriter(of, config, onJournalled)
   const storeName = await adoptStore(writer, config, log)
   const damaged = new DamageList()
   const settings = { ...lanesOf(servers, config, greetings), rules: config, owner, seen }
   const committer = new PostgresSubmissionCommitter(settings, onJournalled)
-  closers.push(() => ofAll(servers.all, (one) => leaveStreams(one, owner)))
+  closers.push(() => leaveStreams(servers.all, owner))
   closers.push(() => committer.close())
   const control = createControlReader(servers)
-  const state = new StoreState()
-  const forwardings = queues.map((one) => databaseForwarding({ ...of, ...one }, store, state))
-  closers.push(() => ofAll(forwardings, (forwarding) => forwarding.close()))
+  closers.push(() => forwardings.close())
   const identity = await control.readDataIdentity()
   const notice = servers.shards.areSeveral ? { notice: greet } : {}
   const watched = { process, durability, identity, server, ...notice }
@@ -112,7 +111,7 @@ export async function openDatabase(
   // Commands end soon, so they check nothing.
   if (isForwarding) {
     if (servers.shards.areSeveral) await markEarly(database, greetings)
-    for (const forwarding of forwardings) forwarding.start()
+    forwardings.start()
     await Promise.all([progress.look(), watch.start()])
     figures.start()
   }
@@ -159,37 +158,17 @@ function lanesOf(
   }
 }
 
-type QueueCollaborators = Omit<ConstructorParameters<typeof PostgresJournalQueue>[0], 'server'>
-
-/** A queue for each server. */
-function queuesOf(of: QueueCollaborators, config: DatabaseConfig, owner: string) {
-  const { all } = of.servers
-  const kept = retentionOf(config, ENTRY_BYTES)
-  const retention = kept && {
-    ...kept,
-    measurementsMax: Math.ceil(kept.measurementsMax / all.length),
-  }
-  return all.map((server) => {
-    return { server, queue: new PostgresJournalQueue({ ...of, server }, { owner, retention }) }
-  })
-}
-
 /** Lets other processes take over its streams without waiting for the leases to expire. */
-function leaveStreams({ database, shards }: ShardServer, owner: string): Promise<unknown> {
-  return unlessAway(() => database.change(LEAVE_STREAMS, [shards, owner]), undefined)
+async function leaveStreams(all: readonly ShardServer[], owner: string): Promise<void> {
+  const leave = ({ database, shards }: ShardServer) =>
+    unlessAway(() => database.change(LEAVE_STREAMS, [shards, owner]), 0)
+  // At the same time: one of them may be away.
+  await Promise.all(all.map(leave))
 }
 
 /** Not at once: what their servers answer in time is finished. */
 function cutLater(all: readonly { cut: () => void }[]): void {
   setTimeout(() => all.forEach((one) => one.cut()), CLOSE_MS_MAX).unref()
-}
-
-/** At the same time: one of them may be away. */
-async function ofAll<One>(
-  all: readonly One[],
-  work: (one: One) => Promise<unknown>,
-): Promise<void> {
-  await Promise.all(all.map(work))
 }
 
 /** @throws UnfitSettings */

@@ -46,13 +46,12 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   readonly #readable = new Map<number, number>()
   /** In another epoch these are other rows. */
   #epoch = ''
-  readonly #backlogs: readonly ServerBacklog[]
+  readonly #backlogOf = new WeakMap<ShardServer, ServerBacklog>()
   #waiters = 0
   #onReadable: () => void = () => undefined
 
   constructor(collaborators: Collaborators) {
     this.#with = collaborators
-    this.#backlogs = collaborators.servers.all.map((server) => new ServerBacklog(server))
     this.#timer = setInterval(() => void this.look(), FIGURES_EVERY_MS).unref()
   }
 
@@ -143,6 +142,15 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
 
   close(): void {
     clearInterval(this.#timer)
+  }
+
+  /** Of the servers that have the shards now. */
+  get #backlogs(): readonly ServerBacklog[] {
+    return this.#with.servers.all.map((server) => {
+      const backlog = this.#backlogOf.get(server) ?? new ServerBacklog(server)
+      this.#backlogOf.set(server, backlog)
+      return backlog
+    })
   }
 
   /** While a server is away, its last figures stand. */

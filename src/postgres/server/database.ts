@@ -47,15 +47,10 @@ export interface DatabaseOptions {
   /** Runs on every new connection before its use. */
   readonly greet?: (client: pg.ClientBase) => Promise<void>
   readonly statementMsMax?: number
-  /** Where the server is now, if it may move: asked after a failure to connect. */
-  readonly findUrl?: () => Promise<string>
 }
 
 export class Database implements Sql {
-  #url: string
-  #pools: readonly pg.Pool[]
-  readonly #openPools: (url: string) => readonly pg.Pool[]
-  readonly #findUrl: (() => Promise<string>) | undefined
+  readonly #pools: readonly pg.Pool[]
   /** The host that answered last: it is tried first. */
   #at = 0
   /** Read on the first connection. */
@@ -69,13 +64,11 @@ export class Database implements Sql {
    * @param connectionsMax at the same time, besides those of lanes
    */
   constructor(databaseUrl: string, connectionsMax: number, options: DatabaseOptions = {}) {
-    const { greet, findUrl, ...others } = options
+    const { greet, ...others } = options
     this.#greet = greet
-    this.#openPools = (url) =>
-      addressesOf(url).map((address) => openPool(address, connectionsMax, others))
-    this.#url = databaseUrl
-    this.#pools = this.#openPools(databaseUrl)
-    this.#findUrl = findUrl
+    this.#pools = addressesOf(databaseUrl).map((address) => {
+      return openPool(address, connectionsMax, others)
+    })
   }
 
   /** Of its data. */
@@ -178,7 +171,6 @@ export class Database implements Sql {
         failure = moreTelling(failure, error)
       }
     }
-    await unlessAway(() => this.#follow(), undefined)
     throw asServiceError(failure)
   }
 
@@ -201,16 +193,6 @@ export class Database implements Sql {
   #release(client: pg.PoolClient, isUsable: boolean): void {
     this.#inUse.delete(client)
     client.release(!isUsable)
-  }
-
-  /** The next connection is to where the server is now. */
-  async #follow(): Promise<void> {
-    const url = await this.#findUrl?.()
-    if (url === undefined || url === this.#url) return
-    const left = this.#pools
-    this.#url = url
-    this.#pools = this.#openPools(url)
-    await Promise.all(left.map((pool) => pool.end()))
   }
 }
 

@@ -33,7 +33,9 @@ const READ_SERVER = `
     current_setting('default_transaction_isolation') AS isolation,
     current_setting('server_encoding') AS encoding,
     current_setting('data_checksums') AS checksums,
-    (SELECT count(*) FROM pg_stat_replication)::int AS standbys`
+    (SELECT count(*) FROM pg_stat_replication WHERE pid NOT IN (
+      SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active))::int
+      AS standbys`
 
 interface ServerRow {
   readonly version: string

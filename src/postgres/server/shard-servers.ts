@@ -1,7 +1,8 @@
 // The servers that have the shards: on PostgreSQL one has the only shard, on Citus each worker has
-// some. What is of one shard is sent straight to its server: nothing else takes part in it, and
-// while one server is away the others work. A connection there is compared with what is recorded
-// before its use; one of the coordinator would reach a worker that was replaced without a word.
+// some, and its operator moves them. What is of one shard is sent straight to its server: nothing
+// else takes part in it, and while one server is away the others work. A connection there is
+// compared with what is recorded before its use; one of the coordinator would reach a worker that
+// was replaced without a word.
 
 import type pg from 'pg'
 import type { Outcome } from '../../control/flow.ts'
@@ -21,7 +22,7 @@ const CONNECTIONS_MAX = 12
 /** Up to so many are remembered, about 50 bytes each. */
 const SENSORS_MAX = 100_000
 
-/** A server, and the shards that it has. */
+/** A server, and the shards that it has: another object when they are others. */
 export interface ShardServer {
   readonly shards: readonly number[]
   readonly database: Database
@@ -41,8 +42,6 @@ export type FindServers = (shards: readonly number[]) => Promise<readonly string
 class NotThere extends Error {}
 
 export class ShardServers implements Pick<Sql, 'run'> {
-  /** In the order of their first shards. */
-  readonly all: readonly ShardServer[]
   readonly shards: Shards
   /** The server of DATABASE_URL: it has what is of no shard. */
   readonly main: Database
@@ -51,41 +50,52 @@ export class ShardServers implements Pick<Sql, 'run'> {
    * that needs ids has locked. `undefined`: a shard's server gives them itself.
    */
   readonly idGiver: Database | undefined
+  readonly #findServers: FindServers
+  readonly #open: (url: string) => Database
+  /** By URL, of each server that has had a shard: it may get one again. */
+  readonly #databases = new Map<string, Database>()
+  #all: readonly ShardServer[]
   /** Of sensors: they never change. */
   readonly #sensorShards = new Map<number, number>()
 
   private constructor(
     main: Database,
+    databaseUrl: string,
     shards: Shards,
-    all: readonly ShardServer[],
-    idGiver?: Database,
+    { greet, findServers = serversFinder(main, databaseUrl) }: Finding,
   ) {
     this.main = main
     this.shards = shards
-    this.all = all
-    this.idGiver = idGiver
+    this.#findServers = findServers
+    this.#all = shards.areSeveral ? [] : [{ shards: shards.numbers, database: main }]
+    this.idGiver = shards.areSeveral ? new Database(databaseUrl, 1, greet && { greet }) : undefined
+    const greeting = greet && { greet: greetingOfShards(shards, databaseUrl, greet) }
+    this.#open = (url) => new Database(url, CONNECTIONS_MAX, greeting)
   }
 
   /** @param databaseUrl of `main` */
   static async find(
     main: Database,
     databaseUrl: string,
-    { greet, findServers = serversFinder(main, databaseUrl) }: Finding = {},
+    finding: Finding = {},
   ): Promise<ShardServers> {
-    const shards = await main.readShards()
-    const { numbers } = shards
-    const only = { shards: numbers, database: main }
-    if (!shards.areSeveral) return new ShardServers(main, shards, [only])
-    const urls = await findServers(numbers)
+    const servers = new ShardServers(main, databaseUrl, await main.readShards(), finding)
+    await servers.follow()
+    return servers
+  }
+
+  /** In the order of their first shards. */
+  get all(): readonly ShardServer[] {
+    return this.#all
+  }
+
+  /** Finds the servers that have the shards now. Until then, Citus sends on what is for another. */
+  async follow(): Promise<void> {
+    if (!this.shards.areSeveral) return
+    const { numbers } = this.shards
+    const urls = await this.#findServers(numbers)
     const ofServers = Map.groupBy(numbers, (_, at) => urls[at] ?? '')
-    const all = [...ofServers].map(([url, own]) => {
-      const options = {
-        ...(greet && { greet: greetingOfShards(shards, databaseUrl, greet) }),
-        findUrl: async () => (await findServers(own.slice(0, 1)))[0] ?? url,
-      }
-      return { shards: own, database: new Database(url, CONNECTIONS_MAX, options) }
-    })
-    return new ShardServers(main, shards, all, new Database(databaseUrl, 1, greet && { greet }))
+    this.#all = [...ofServers].map(([url, own]) => this.#serverAt(url, own))
   }
 
   /** Runs a statement on the server of the user whose shard it names; if none, on `main`. */
@@ -99,7 +109,7 @@ export class ShardServers implements Pick<Sql, 'run'> {
   }
 
   databaseAt(shard: number): Database {
-    return this.all.find(({ shards }) => shards.includes(shard))?.database ?? this.main
+    return this.#all.find(({ shards }) => shards.includes(shard))?.database ?? this.main
   }
 
   /** @param sensorId of a sensor that is registered, or was; else its shard is the first one */
@@ -117,19 +127,27 @@ export class ShardServers implements Pick<Sql, 'run'> {
 
   /** Gives up what is under way on all servers. */
   cut(): void {
-    for (const { database } of this.all) database.cut()
+    for (const database of this.#databases.values()) database.cut()
     this.main.cut()
     this.idGiver?.cut()
   }
 
   async close(): Promise<void> {
     await this.idGiver?.close()
-    for (const { database } of this.all) if (database !== this.main) await database.close()
+    for (const database of this.#databases.values()) await database.close()
+  }
+
+  #serverAt(url: string, shards: readonly number[]): ShardServer {
+    const database = this.#databases.get(url) ?? this.#open(url)
+    this.#databases.set(url, database)
+    const isSame = (one: ShardServer) =>
+      one.database === database && one.shards.join() === shards.join()
+    return this.#all.find(isSame) ?? { shards, database }
   }
 
   /** Asks each server by itself: that one is away matters only if no other has the sensor. */
   async #findSensor(sensorId: number): Promise<number | undefined> {
-    const asked = this.all.map(async ({ database, shards }) => {
+    const asked = this.#all.map(async ({ database, shards }) => {
       const [found] = await database.rows<{ shard: number }>(FIND_SENSOR, [sensorId, shards])
       return found?.shard
     })
