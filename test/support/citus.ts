@@ -76,9 +76,7 @@ export class CitusCluster implements TestPostgres {
     const nodes: PostgresServer[] = []
     for (let count = 0; count <= WORKERS; count++) nodes.push(await startNode(programs))
     const cluster = new CitusCluster(programs, nodes)
-    await runOnce(cluster.url('postgres'), `CREATE DATABASE ${BARE}`)
-    await cluster.makeCoordinator(BARE)
-    await cluster.addWorkers(BARE)
+    await cluster.createGrowing(BARE)
     return cluster
   }
 
@@ -105,6 +103,14 @@ export class CitusCluster implements TestPostgres {
   async makeCoordinator(database: string): Promise<void> {
     await runOnce(this.url(database), 'CREATE EXTENSION citus')
     await addNode('citus_set_coordinator_host', this.url(database), this.coordinator)
+  }
+
+  /** Makes a database to which workers can be added: one that is copied has the name of another. */
+  async createGrowing(database: string): Promise<string> {
+    await runOnce(this.url('postgres'), `CREATE DATABASE ${database}`)
+    await this.makeCoordinator(database)
+    await this.addWorkers(database)
+    return this.url(database)
   }
 
   /** The workers have nothing of the database yet. */
