@@ -15,14 +15,14 @@ import type { Figure } from './report.ts'
 
 const USERS = 20
 const SENSORS_PER_USER = 50
-export const RULES = {
+const RULES = {
   mayRegisterSensors: true,
   sensorsPerUserMax: SENSORS_PER_USER,
   futureMsMax: Infinity,
   measuredAtMsMin: 0,
 }
-export const TURNS = 3
-export const LOADS = [
+const TURNS = 3
+const LOADS = [
   { name: 'single submissions', connections: 64, size: 1 },
   { name: 'batches of 500', connections: 16, size: 500 },
 ]
@@ -86,7 +86,7 @@ async function measureOn(url: string, seconds: number): Promise<Figure[]> {
   return figures
 }
 
-export async function makeUsers(data: OpenData): Promise<number[]> {
+async function makeUsers(data: OpenData): Promise<number[]> {
   const users: number[] = []
   for (let user = 0; user < USERS; user++) users.push(await newUser(data))
   return users
@@ -101,7 +101,7 @@ async function openYardstick(url: string): Promise<pg.Client[]> {
 }
 
 /** @returns measurements a second */
-export async function run(send: Send, { connections }: Load, seconds: number): Promise<number> {
+async function run(send: Send, { connections }: Load, seconds: number): Promise<number> {
   const startedAtMs = performance.now()
   const untilMs = startedAtMs + seconds * 1_000
   const counts = await Promise.all(
@@ -112,7 +112,7 @@ export async function run(send: Send, { connections }: Load, seconds: number): P
 }
 
 /** The times of a sender go on, as those of a real one do. */
-export function submitting(data: OpenData, users: readonly number[], { size }: Load): Send {
+function submitting(data: OpenData, users: readonly number[], { size }: Load): Send {
   const submissions = submissionsOver(data)
   const nextMs = Array.from({ length: users.length }, () => clock.nowMs() - DAY_MS)
   return async (connection, untilMs) => {

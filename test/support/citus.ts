@@ -72,9 +72,9 @@ export class CitusCluster implements TestPostgres {
   }
 
   /** @param programs the folder of initdb and postgres */
-  static async start(programs: string): Promise<CitusCluster> {
+  static async start(programs: string, workers = WORKERS): Promise<CitusCluster> {
     const nodes: PostgresServer[] = []
-    for (let count = 0; count <= WORKERS; count++) nodes.push(await startNode(programs))
+    for (let count = 0; count <= workers; count++) nodes.push(await startNode(programs))
     const cluster = new CitusCluster(programs, nodes)
     await cluster.createGrowing(BARE)
     return cluster

@@ -19,6 +19,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
+import { processorMsOf } from './processor-time.ts'
 import { until } from './until.ts'
 
 /** Where Debian has a folder for each version. */
@@ -189,6 +190,15 @@ export class PostgresServer {
     const pid = this.#child?.pid
     if (pid === undefined) return
     for (const child of [...childrenOf(pid), pid]) signalIfThere(child, 'SIGCONT')
+  }
+
+  /** What all its processes have taken since its start, by the hundredth of a second. */
+  processorMs(): number {
+    const pid = this.#child?.pid
+    if (pid === undefined) throw new Error('it does not run')
+    const running = childrenOf(pid).map((child) => processorMsOf(child).ownMs)
+    const { ownMs, endedChildrenMs } = processorMsOf(pid)
+    return running.reduce((sum, ms) => sum + ms, ownMs + endedChildrenMs)
   }
 
   /** Ends it and removes what it had. */
