@@ -4,25 +4,28 @@
 
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
-import type { Service } from '../../src/compose.ts'
 import { loadConfig } from '../../src/config.ts'
 import { openOperations } from '../../src/data-dir/operations.ts'
 import { useCitusCluster } from '../support/citus.ts'
 import { serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
+import { freePort } from '../support/free-port.ts'
 import { send, sendBatch } from '../support/http.ts'
 import { ask } from '../support/lanes.ts'
 import { BASE, codeOf } from '../support/mobile.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
+import { newDatabase } from '../support/postgres.ts'
+import type { TestDatabase } from '../support/postgres.ts'
 import { ResendingSender } from '../support/resending-sender.ts'
 import { until } from '../support/until.ts'
-import { startOnCitus } from '../support/users-of-workers.ts'
+import { newUsersOf } from '../support/users-of-workers.ts'
 import { expectClean } from '../support/verify.ts'
 
 const SENSORS = '/api/v1/sensors'
 const ID_JUMP_MIN = 2 ** 20
 /** Of each sender, before the next thing happens. */
 const SOME = 100
+const MAKERS = 3
 
 interface Sensor {
   readonly id: number
@@ -38,9 +41,9 @@ type Operations = Awaited<ReturnType<typeof openOperations>>['operations']
 
 describe('a node of Citus that is lost and restored', () => {
   const citus = useCitusCluster(true)
-  let databaseUrl: string
-  let service: Service
-  let further: RunningService
+  let database: TestDatabase
+  let ports: readonly number[]
+  let services: readonly RunningService[] = []
   let urls: readonly string[]
   /** Of a user of each worker. */
   let tokens: readonly string[]
@@ -50,10 +53,11 @@ describe('a node of Citus that is lost and restored', () => {
   let measurements = 0
 
   before(async () => {
-    const started = await startOnCitus(citus())
-    ;({ databaseUrl, service, tokens } = started)
-    further = await serve('nowhere', { DATABASE_URL: databaseUrl })
-    urls = [started.url, further.url]
+    database = await newDatabase(citus())
+    ports = [await freePort(), await freePort()]
+    await startServices()
+    urls = services.map(({ url }) => url)
+    tokens = await newUsersOf(citus().workers, database.url)
   })
   beforeEach(async () => {
     const story = ++stories
@@ -63,14 +67,18 @@ describe('a node of Citus that is lost and restored', () => {
     )
   })
   afterEach(() => stopSenders())
-  after(async () => {
-    await further?.stop()
-    await service?.stop()
-  })
+  after(() => stopServices())
 
+  const startServices = async () => {
+    const starting = ports.map((port) => {
+      return serve('nowhere', { DATABASE_URL: database.url, PORT: String(port) })
+    })
+    services = await Promise.all(starting)
+  }
+  const stopServices = () => Promise.all(services.map((service) => service.stop()))
   const addressOf = (name: string) => `${name}-${stories}@example.org`
   const operate = async <Result>(work: (operations: Operations) => Promise<Result>) => {
-    const settings = { DATABASE_URL: databaseUrl, PUBLIC_URL: 'https://cellar.example.org' }
+    const settings = { DATABASE_URL: database.url, PUBLIC_URL: 'https://cellar.example.org' }
     const { operations, close } = await openOperations(loadConfig(settings))
     try {
       return await work(operations)
@@ -157,6 +165,28 @@ describe('a node of Citus that is lost and restored', () => {
     const [now] = await ask<{ at: string }>(node.url(), 'SELECT clock_timestamp()::text AS at')
     return now?.at ?? ''
   }
+  const listAddresses = async () =>
+    (await operate(({ listUsers }) => listUsers({}))).map(({ email }) => email)
+  /** Makes users, several at the same time, until it is stopped. */
+  const makeUsers = () => {
+    const made: string[] = []
+    let isStopping = false
+    const running = operate(({ createUser }) => {
+      const make = async (maker: number) => {
+        for (let user = 0; !isStopping; user++) {
+          const email = addressOf(`${maker}-${user}`)
+          await createUser({ email })
+          made.push(email)
+        }
+      }
+      return Promise.all(Array.from({ length: MAKERS }, (_, maker) => make(maker)))
+    })
+    const stop = () => {
+      isStopping = true
+      return running
+    }
+    return { made, stop }
+  }
   const expectWhole = async (kept: Awaited<ReturnType<typeof keep>>) => {
     await untilAnother(kept.stores)
     await more()
@@ -164,7 +194,7 @@ describe('a node of Citus that is lost and restored', () => {
     const [store, other] = await storesNow()
     expect(other).to.deep.equal(store)
     const lacking = await sendAgain()
-    expect(await expectClean('nowhere', { DATABASE_URL: databaseUrl })).to.equal(measurements)
+    expect(await expectClean('nowhere', { DATABASE_URL: database.url })).to.equal(measurements)
     return { lacking, restoredToMs: Date.parse(store?.restored_to ?? '') }
   }
 
@@ -207,8 +237,7 @@ describe('a node of Citus that is lost and restored', () => {
     await citus().recover(node, backup, [`recovery_target_time=${at}`])
     const { lacking } = await expectWhole(kept)
     expect(lacking).to.deep.equal([0, 0])
-    const users = await operate(({ listUsers }) => listUsers({}))
-    const addresses = users.map(({ email }) => email)
+    const addresses = await listAddresses()
     expect(addresses).to.include(`user-${id}@restored.invalid`)
     expect(addresses).not.to.include(addressOf('deleted'))
   })
@@ -224,4 +253,48 @@ describe('a node of Citus that is lost and restored', () => {
       expect((await expectWhole(kept)).lacking).to.deep.equal([0, 0])
     })
   }
+
+  for (const isServing of [true, false]) {
+    const meanwhile = isServing ? 'services run' : 'none runs'
+    it(`is at one point with all others, restored while ${meanwhile}`, async () => {
+      const all = [citus().coordinator, ...citus().workers]
+      const backups = new Map<PostgresServer, PostgresServer>()
+      for (const node of all) backups.set(node, await backUp(node))
+      const kept = await keep()
+      const making = makeUsers()
+      await until('users are made', () => making.made.length >= MAKERS)
+      const before = [...making.made]
+      await citus().leavePrepared(database.name)
+      await ask(database.url, 'SELECT citus_create_restore_point($1)', addressOf('point'))
+      const pointMs = Date.now()
+      await more()
+      await making.stop()
+      await operate(({ createUser }) => createUser({ email: addressOf('late') }))
+      if (!isServing) await stopServices()
+      for (const node of all) await node.kill()
+      const target = [`recovery_target_name=${addressOf('point')}`]
+      for (const [node, backup] of backups) await citus().recover(node, backup, target)
+      if (!isServing) await startServices()
+      const { lacking, restoredToMs } = await expectWhole(kept)
+      for (const count of lacking) expect(count).to.be.greaterThan(0)
+      expect(restoredToMs).to.be.at.most(pointMs)
+      const addresses = await listAddresses()
+      expect(addresses).to.include.members(before)
+      expect(addresses).not.to.include(addressOf('late'))
+    })
+  }
+
+  it('is another store at the address of its standby', async () => {
+    const worker = nodes.worker()
+    const standby = await citus().standBy(worker)
+    await more()
+    const kept = await keep()
+    await more()
+    await worker.kill()
+    await until('it is noticed', async () => (await statuses()).flat().includes(503))
+    standby.promote()
+    await citus().replace(database.name, worker, standby)
+    const { lacking } = await expectWhole(kept)
+    expect(lacking[1]).to.equal(0)
+  })
 })

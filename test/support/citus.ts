@@ -5,6 +5,7 @@
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connectAlone } from '../../src/postgres/server/connection.ts'
 import { codeOf } from '../../src/postgres/server/failures.ts'
 import { atEndOfRun } from './end-of-run.ts'
 import { freePort } from './free-port.ts'
@@ -135,6 +136,20 @@ export class CitusCluster implements TestPostgres {
     return worker
   }
 
+  /** As a coordinator does that is killed before it commits. */
+  async leavePrepared(database: string): Promise<void> {
+    const text = `SELECT shard_name(logicalrelid, shardid) AS copy FROM pg_dist_shard
+      WHERE logicalrelid = 'data_identity'::regclass`
+    const [shard] = await runOnce(this.url(database), text)
+    for (const node of this.workers) {
+      const client = await connectAlone(node.url(database), false)
+      await client.query('SET citus.enable_manual_changes_to_shards = on; BEGIN')
+      await client.query(`UPDATE ${shard?.['copy']} SET may_lack = true`)
+      await client.query("PREPARE TRANSACTION 'citus_0_1_1000000_1'")
+      await client.end()
+    }
+  }
+
   /** What a node has now, to be put in its place later: a life of its own. */
   async backUp(node: PostgresServer): Promise<PostgresServer> {
     const backup = PostgresServer.empty(this.#programs, settingsAt(portOf(node), this.#archive))
@@ -164,6 +179,25 @@ export class CitusCluster implements TestPostgres {
     await node.remove()
     const command = `restore_command=cp ${archiveOf(this.#archive, portOf(node))}/%f %p`
     await this.#startAs(node, backup, [command, 'recovery_target_action=promote', ...target])
+  }
+
+  /** Starts a standby of a worker, at an address of its own. */
+  async standBy(worker: PostgresServer): Promise<PostgresServer> {
+    const settings = settingsAt(await freePort(), this.#archive)
+    const standby = PostgresServer.empty(this.#programs, settings)
+    await standby.copy(worker, 'standby')
+    await standby.restart()
+    return standby
+  }
+
+  /** Has a database look for what a lost worker had at the address of another server. */
+  async replace(database: string, worker: PostgresServer, other: PostgresServer): Promise<void> {
+    const { hostname } = new URL(other.url())
+    const update = `SELECT citus_update_node(nodeid, '${hostname}', ${portOf(other)})
+      FROM pg_dist_node WHERE nodeport = ${portOf(worker)}`
+    await runOnce(this.url(database), update)
+    await worker.remove()
+    this.workers.splice(this.workers.indexOf(worker), 1, other)
   }
 
   async #startAs(
