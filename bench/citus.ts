@@ -65,7 +65,7 @@ async function openOne(programs: string): Promise<Target> {
 }
 
 async function openCitus(programs: string, workers: number): Promise<Target> {
-  const cluster = await CitusCluster.start(programs, workers)
+  const cluster = await CitusCluster.start(programs, { workers })
   const name = workers === 1 ? 'Citus with a worker' : `Citus with ${workers} workers`
   const url = await cluster.createGrowing('bench')
   const { coordinator, workers: servers } = cluster

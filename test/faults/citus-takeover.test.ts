@@ -119,19 +119,6 @@ describe('another server of a node of Citus', () => {
     await client.end()
     return witness
   }
-  /** As a coordinator does that is killed before it commits. */
-  const leavePrepared = async () => {
-    const text = `SELECT shard_name(logicalrelid, shardid) AS copy FROM pg_dist_shard
-      WHERE logicalrelid = 'data_identity'::regclass`
-    const [shard] = await ask<{ copy: string }>(database.url, text)
-    for (const node of citus().workers) {
-      const client = await connectAlone(node.url(database.name), false)
-      await client.query('SET citus.enable_manual_changes_to_shards = on; BEGIN')
-      await client.query(`UPDATE ${shard?.copy} SET may_lack = true`)
-      await client.query("PREPARE TRANSACTION 'citus_0_1_1000000_1'")
-      await client.end()
-    }
-  }
   const expectWhole = async (users: readonly number[]) => {
     const servers = await openServers(database.url)
     while (await continueUserDeletion(allIn(servers), Date.now()));
@@ -167,7 +154,7 @@ describe('another server of a node of Citus', () => {
   it('was promoted when nothing is gone, whatever was left prepared', async () => {
     const witness = await owner()
     const before = await identity()
-    await leavePrepared()
+    await citus().leavePrepared(database.name)
     await citus().restore(firstWorker(), await citus().backUp(firstWorker()))
     expect(await mayUseFirstWorker()).to.equal(false)
     expect(await notice(witness)).to.equal('promotion')

@@ -3,7 +3,7 @@
 // is killed, a standby that is promoted, and a backup that is restored.
 
 import { expect } from 'chai'
-import { postgresPrograms, PostgresServer } from '../support/postgres-server.ts'
+import { AS_COPIED, postgresPrograms, PostgresServer } from '../support/postgres-server.ts'
 import { leaveOut } from '../support/left-out.ts'
 import { byLength } from '../support/length.ts'
 import { Load } from '../support/load.ts'
@@ -106,10 +106,7 @@ describe('another server that takes over', () => {
     await restored.copy(one, 'restored')
     await load.more(SOME)
     await Promise.all([one.stop('SIGQUIT'), other.stop('SIGQUIT')])
-    await restored.restart()
-    // It is to have a standby as well, which is none that is restored.
-    const names = ['recovery_target', 'recovery_target_action', 'restore_command']
-    for (const name of names) await ask(restored.url(), `ALTER SYSTEM RESET ${name}`)
+    await restored.restart(AS_COPIED)
     await other.copy(restored, 'standby')
     await other.restart()
     await load.more(SOME)
@@ -153,7 +150,7 @@ describe('another server that takes over', () => {
     const lost = await newSensorId('lost')
     const [epoch] = await epochOf(one)
     await one.stop('SIGQUIT')
-    await other.restart()
+    await other.restart(AS_COPIED)
     await load.more(SOME)
     await load.stop()
     await anotherStore(store)

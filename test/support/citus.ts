@@ -2,13 +2,16 @@
 // usual folder. A coordinator and two workers are shared by all tests of a process. Where there is
 // none the tests that need it are left out; with REQUIRE_CITUS=1 they fail.
 
-import { existsSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connectAlone } from '../../src/postgres/server/connection.ts'
 import { codeOf } from '../../src/postgres/server/failures.ts'
 import { atEndOfRun } from './end-of-run.ts'
 import { freePort } from './free-port.ts'
 import { leaveOut } from './left-out.ts'
-import { postgresPrograms, PostgresServer } from './postgres-server.ts'
+import { AS_COPIED, postgresPrograms, PostgresServer } from './postgres-server.ts'
+import type { ServerSettings } from './postgres-server.ts'
 import { runOnce } from './postgres.ts'
 import type { TestPostgres } from './postgres.ts'
 import { until } from './until.ts'
@@ -46,12 +49,16 @@ export function useCitus(): () => CitusCluster {
   return () => expectStarted(cluster)
 }
 
-/** Says that the tests of the suite need a Citus of their own, to stop and kill. */
-export function useCitusCluster(): () => CitusCluster {
+/**
+ * Says that the tests of the suite need a Citus of their own, to stop and kill.
+ *
+ * @param isArchived whether the logs of the nodes are, so that what is lost can be recovered
+ */
+export function useCitusCluster(isArchived = false): () => CitusCluster {
   let cluster: CitusCluster | undefined
   before(async function () {
     this.timeout(START_MS_MAX)
-    cluster = await CitusCluster.start(citusPrograms(this))
+    cluster = await CitusCluster.start(citusPrograms(this), { isArchived })
   })
   after(() => cluster?.remove())
   return () => expectStarted(cluster)
@@ -62,20 +69,30 @@ export class CitusCluster implements TestPostgres {
   coordinator: PostgresServer
   readonly workers: PostgresServer[]
   readonly #programs: string
+  readonly #archive: string | undefined
   readonly #templates = new Set<string>()
 
-  private constructor(programs: string, [coordinator, ...workers]: readonly PostgresServer[]) {
+  private constructor(
+    programs: string,
+    [coordinator, ...workers]: readonly PostgresServer[],
+    archive: string | undefined,
+  ) {
     if (coordinator === undefined) throw new Error('there is no coordinator')
     this.#programs = programs
     this.coordinator = coordinator
     this.workers = workers
+    this.#archive = archive
   }
 
   /** @param programs the folder of initdb and postgres */
-  static async start(programs: string, workers = WORKERS): Promise<CitusCluster> {
+  static async start(
+    programs: string,
+    { workers = WORKERS, isArchived = false } = {},
+  ): Promise<CitusCluster> {
+    const archive = isArchived ? newArchive() : undefined
     const nodes: PostgresServer[] = []
-    for (let count = 0; count <= workers; count++) nodes.push(await startNode(programs))
-    const cluster = new CitusCluster(programs, nodes)
+    for (let count = 0; count <= workers; count++) nodes.push(await startNode(programs, archive))
+    const cluster = new CitusCluster(programs, nodes, archive)
     await cluster.createGrowing(BARE)
     return cluster
   }
@@ -121,25 +138,83 @@ export class CitusCluster implements TestPostgres {
 
   /** Gives a database another worker, which has nothing of it yet. */
   async addWorker(database: string): Promise<PostgresServer> {
-    const worker = await startNode(this.#programs)
+    const worker = await startNode(this.#programs, this.#archive)
     this.workers.push(worker)
     await createPart(worker, database)
     await addNode('citus_add_node', this.url(database), worker)
     return worker
   }
 
+  /** As a coordinator does that is killed before it commits. */
+  async leavePrepared(database: string): Promise<void> {
+    const text = `SELECT shard_name(logicalrelid, shardid) AS copy FROM pg_dist_shard
+      WHERE logicalrelid = 'data_identity'::regclass`
+    const [shard] = await runOnce(this.url(database), text)
+    for (const node of this.workers) {
+      const client = await connectAlone(node.url(database), false)
+      await client.query('SET citus.enable_manual_changes_to_shards = on; BEGIN')
+      await client.query(`UPDATE ${shard?.['copy']} SET may_lack = true`)
+      await client.query("PREPARE TRANSACTION 'citus_0_1_1000000_1'")
+      await client.end()
+    }
+  }
+
   /** What a node has now, to be put in its place later: a life of its own. */
   async backUp(node: PostgresServer): Promise<PostgresServer> {
-    const port = Number(new URL(node.url()).port)
-    const backup = PostgresServer.empty(this.#programs, { port, always: SETTINGS })
+    const backup = PostgresServer.empty(this.#programs, settingsAt(portOf(node), this.#archive))
     await backup.copy(node, 'restored')
     return backup
   }
 
-  /** Puts a backup of a node in its place. */
+  /** Puts a backup of a node in its place, as it was. */
   async restore(node: PostgresServer, backup: PostgresServer): Promise<void> {
     await node.remove()
-    await backup.restart()
+    await this.#startAs(node, backup, AS_COPIED)
+  }
+
+  /**
+   * Puts a backup of a node that is lost in its place, with its log: what is archived, and the end
+   * of it that is not.
+   *
+   * @param target up to where, as a setting of PostgreSQL; default: all of it
+   */
+  async recover(
+    node: PostgresServer,
+    backup: PostgresServer,
+    target: readonly string[] = [],
+  ): Promise<void> {
+    if (this.#archive === undefined) throw new Error('there is no archive')
+    backup.takeLog(node)
+    await node.remove()
+    const command = `restore_command=cp ${archiveOf(this.#archive, portOf(node))}/%f %p`
+    await this.#startAs(node, backup, [command, 'recovery_target_action=promote', ...target])
+  }
+
+  /** Starts a standby of a worker, at an address of its own. */
+  async standBy(worker: PostgresServer): Promise<PostgresServer> {
+    const settings = settingsAt(await freePort(), this.#archive)
+    const standby = PostgresServer.empty(this.#programs, settings)
+    await standby.copy(worker, 'standby')
+    await standby.restart()
+    return standby
+  }
+
+  /** Has a database look for what a lost worker had at the address of another server. */
+  async replace(database: string, worker: PostgresServer, other: PostgresServer): Promise<void> {
+    const { hostname } = new URL(other.url())
+    const update = `SELECT citus_update_node(nodeid, '${hostname}', ${portOf(other)})
+      FROM pg_dist_node WHERE nodeport = ${portOf(worker)}`
+    await runOnce(this.url(database), update)
+    await worker.remove()
+    this.workers.splice(this.workers.indexOf(worker), 1, other)
+  }
+
+  async #startAs(
+    node: PostgresServer,
+    backup: PostgresServer,
+    recovery: readonly string[],
+  ): Promise<void> {
+    await backup.restart(recovery)
     await until('it is no standby', async () => {
       const [row] = await runOnce(backup.url(), 'SELECT pg_is_in_recovery() AS "isStandby"')
       return row?.['isStandby'] === false
@@ -149,7 +224,8 @@ export class CitusCluster implements TestPostgres {
   }
 
   async remove(): Promise<void> {
-    await Promise.all([this.coordinator, ...this.workers].map((node) => node.remove()))
+    await this.#onEachNode((node) => node.remove())
+    if (this.#archive !== undefined) rmSync(this.#archive, { recursive: true })
   }
 
   async #onEachNode(work: (node: PostgresServer) => Promise<unknown>): Promise<void> {
@@ -157,8 +233,31 @@ export class CitusCluster implements TestPostgres {
   }
 }
 
-async function startNode(programs: string): Promise<PostgresServer> {
-  return PostgresServer.start(programs, { port: await freePort(), always: SETTINGS })
+async function startNode(programs: string, archive: string | undefined): Promise<PostgresServer> {
+  return PostgresServer.start(programs, settingsAt(await freePort(), archive))
+}
+
+function portOf(node: PostgresServer): number {
+  return Number(new URL(node.url()).port)
+}
+
+/** A folder that survives the nodes. The servers may run as another user. */
+function newArchive(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'thermolog-archive-'))
+  chmodSync(folder, 0o777)
+  return folder
+}
+
+/** A node keeps its port. */
+function archiveOf(archive: string, port: number): string {
+  return join(archive, String(port))
+}
+
+function settingsAt(port: number, archive: string | undefined): ServerSettings {
+  if (archive === undefined) return { port, always: SETTINGS }
+  const folder = archiveOf(archive, port)
+  const command = `archive_command=mkdir -p ${folder} && cp %p ${folder}/%f`
+  return { port, always: [...SETTINGS, 'archive_mode=on', command] }
 }
 
 /** @param call of Citus, on the coordinator's database */

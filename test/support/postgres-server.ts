@@ -6,13 +6,13 @@ import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import {
-  appendFileSync,
   chownSync,
   existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
@@ -27,6 +27,13 @@ const DISTRIBUTION = process.env['POSTGRES_FOLDER'] ?? '/usr/lib/postgresql'
 
 /** In the name of a socket, where there is no port. */
 const PORT = 5432
+
+/** Settings at the first start of what is `restored`: it has what was copied, and no more. */
+export const AS_COPIED = [
+  'restore_command=false',
+  'recovery_target=immediate',
+  'recovery_target_action=promote',
+]
 
 interface Owner {
   readonly uid?: number
@@ -126,8 +133,8 @@ export class PostgresServer {
   }
 
   /**
-   * Stops it and takes what another one has now, to be started as its standby, or as what is
-   * restored of this moment: a life of its own.
+   * Stops it and takes what another one has now, to be started as its standby, or with settings of
+   * a recovery, as what is restored: a life of its own.
    */
   async copy(other: PostgresServer, as: 'standby' | 'restored'): Promise<void> {
     await this.stop('SIGQUIT')
@@ -135,13 +142,14 @@ export class PostgresServer {
     const address = ['-h', other.#directory, '-p', String(other.#port ?? PORT)]
     const from = [...address, '-U', 'postgres', '-X', 'stream', '-c', 'fast']
     this.#run('pg_basebackup', ['-D', this.#data, ...from, ...(as === 'standby' ? ['-R'] : [])])
-    if (as === 'standby') return
-    const target = "restore_command = 'false'\nrecovery_target = 'immediate'\n"
-    appendFileSync(
-      join(this.#data, 'postgresql.auto.conf'),
-      `${target}recovery_target_action = 'promote'\n`,
-    )
-    writeFileSync(join(this.#data, 'recovery.signal'), '')
+    if (as === 'restored') writeFileSync(join(this.#data, 'recovery.signal'), '')
+  }
+
+  /** Takes what is left of the log of one that does not run any more. */
+  takeLog(lost: PostgresServer): void {
+    const [own, left] = [join(this.#data, 'pg_wal'), join(lost.#data, 'pg_wal')]
+    rmSync(own, { recursive: true })
+    renameSync(left, own)
   }
 
   /** Makes a standby a primary, and waits until it is. */

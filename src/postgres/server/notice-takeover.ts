@@ -27,7 +27,7 @@ import {
   toRecord,
 } from './recorded-server.ts'
 import type { Look } from './recorded-server.ts'
-import { askStore, noticeFound, renew } from './renewal.ts'
+import { askStore, findCompleteToMs, noticeFound, renew } from './renewal.ts'
 import type { FindIdsInStore, Takeover } from './renewal.ts'
 import type { SeenStreams } from './seen-streams.ts'
 import { recoverPrepared } from './workers.ts'
@@ -131,13 +131,13 @@ async function testify(client: pg.ClientBase, witness: Witness): Promise<Judgeme
   if (isUndecided && isLeftOpen(look)) throw new TakeoverUndecided()
   // By the time the lock was ours, another process had recorded it.
   if (!isUndecided && isAsRecorded(look, witness)) return undefined
-  if (isOther) await noticeFound(client, look)
+  const toBeRecorded = toRecord(look, others)
+  const noticed = noticedIn(toBeRecorded.workers)
+  if (isOther) await noticeFound(client, look, await findCompleteToMs(client, look.server, noticed))
   else if (isLacking && !recorded.isUndecided) {
     await noticeFound(client, look, await completeTo(client, epoch))
   }
-  const toBeRecorded = toRecord(look, others)
-  const areSeveral = noticedIn(toBeRecorded.workers).length > 1
-  if (isLacking || areSeveral || isEpochDisputed(look)) await client.query(NOTE_LACKING)
+  if (isLacking || noticed.length > 1 || isEpochDisputed(look)) await client.query(NOTE_LACKING)
   else if (isUndecided && isAwake && epoch === recorded.epoch) {
     const { rows } = await client.query<{ streams: number[] }>(READ_OWN, [witness.owner])
     await client.query(VOUCH, [rows[0]?.streams])

@@ -18,7 +18,8 @@ import {
   recordAs,
   toRecord,
 } from './recorded-server.ts'
-import type { Look } from './recorded-server.ts'
+import type { Look, Server } from './recorded-server.ts'
+import { readShards } from './spread.ts'
 import { recoverPrepared } from './workers.ts'
 import { COORDINATOR, decidedOf } from './workers-text.ts'
 import type { WorkersText } from './workers-text.ts'
@@ -37,9 +38,12 @@ const NOTICE = `
   ON CONFLICT (epoch) DO UPDATE SET streams = excluded.streams, vouched = '{}',
     complete_to_ms = excluded.complete_to_ms, undecided_until = excluded.undecided_until,
     is_decided = false`
+/** In the shards $1. */
 const NEWEST_ROW = `
-  SELECT coalesce((SELECT nullif(max(committed_at_ms), 0) FROM journal),
-    (SELECT max(last_seen_at_ms) FROM sensor_state), 0) AS "atMs"`
+  SELECT coalesce(
+    (SELECT nullif(max(committed_at_ms), 0) FROM journal WHERE shard = ANY ($1::smallint[])),
+    (SELECT max(last_seen_at_ms) FROM sensor_state WHERE shard = ANY ($1::smallint[])),
+    0) AS "atMs"`
 const DECIDE = 'UPDATE takeovers SET is_decided = true WHERE NOT is_decided'
 const READ_WORKERS = 'SELECT workers FROM data_identity'
 const RENEW_EPOCH = 'UPDATE data_identity SET epoch = $1, workers = $2'
@@ -104,10 +108,30 @@ export type Takeover = 'promotion' | 'restore'
 export async function noticeFound(
   client: pg.ClientBase,
   { server, recorded }: Look,
-  completeToMs?: number,
+  completeToMs: number,
 ): Promise<void> {
-  const toMs = completeToMs ?? (await readRow<{ atMs: number }>(client, NEWEST_ROW)).atMs
-  await client.query(NOTICE, [recorded.epoch, await readStreams(client, server), toMs])
+  await client.query(NOTICE, [recorded.epoch, await readStreams(client, server), completeToMs])
+}
+
+/**
+ * Up to when the data are complete if these nodes are other servers: each worker among them up to
+ * its own newest row. Rows of the rest say nothing of what these lack.
+ *
+ * @param groups of the nodes
+ */
+export async function findCompleteToMs(
+  client: pg.ClientBase,
+  { workers }: Server,
+  groups: readonly number[],
+): Promise<number> {
+  const others = workers.filter(({ group, shards }) => groups.includes(group) && shards.length > 0)
+  const parts = others.length > 0 ? others : [{ shards: (await readShards(client)).numbers }]
+  let completeToMs = Infinity
+  for (const { shards } of parts) {
+    const { rows } = await client.query<{ atMs: number }>(NEWEST_ROW, [shards])
+    completeToMs = Math.min(completeToMs, rows[0]?.atMs ?? 0)
+  }
+  return completeToMs
 }
 
 /** Call it outside of a transaction: the store may take long. */
@@ -174,7 +198,9 @@ export async function declareRestored(
       // Any node may be the one.
       const all = [COORDINATOR, ...look.server.workers.map(({ group }) => group)]
       await alignUsers(client, look, all)
-      if (!look.recorded.isUndecided) await noticeFound(client, look)
+      if (!look.recorded.isUndecided) {
+        await noticeFound(client, look, await findCompleteToMs(client, look.server, all))
+      }
       await recordAs(client, toRecord(look, []), false)
       await renew(client, 'restore', idsInStore)
     })
