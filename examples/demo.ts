@@ -1,7 +1,8 @@
 // `npm run demo`: the service with a user, a token, an identity provider and a simulated fleet that
 // sends over real HTTP; the chart page, signed in, and lines to paste. Its data are in ./demo-data;
 // delete that to begin anew, or start it again: event ids are made from sensor and time, so nothing
-// is stored twice. `npm run demo -- --replicas 3`: three processes on one PostgreSQL instead.
+// is stored twice. `npm run demo -- --replicas 3`: three processes on one PostgreSQL instead;
+// `--citus`: on a PostgreSQL that is spread over two workers.
 // `--phone`: phones in this network reach the service, with a link and its QR code;
 // `--redirect-uri org.example.app:/callback`: your app can sign in, too. See docs/mobile.md.
 
@@ -21,7 +22,8 @@ import {
   startOpenIdProvider,
 } from '../test/support/openid-provider.ts'
 import type { SignInProvider } from '../test/support/openid-provider.ts'
-import { backfill, FLEET, nameSensors, sendNow } from './fleet.ts'
+import { DemoCluster } from './citus.ts'
+import { backfill, FLEET, nameSensors, startFleet } from './fleet.ts'
 import type { Target } from './fleet.ts'
 import { findDatabase, startProxy } from './replicas.ts'
 
@@ -43,16 +45,23 @@ const ENVIRONMENT: NodeJS.ProcessEnv = {
   IDP_DEMO_LABEL: 'the demo',
 }
 const OPTIONS = {
-  replicas: { type: 'string', default: '0' },
+  replicas: { type: 'string' },
+  citus: { type: 'boolean', default: false },
   /** Of your app. */
   'redirect-uri': { type: 'string', multiple: true, default: [] as string[] },
   phone: { type: 'boolean', default: false },
 } as const
+const REPLICAS_ON_CITUS = '3'
 const SEND_EVERY_MS = 2_000
 /** Leaves for the provider at once, which asks nobody. */
 const SIGNED_IN_URL = `${PAGE_URL}#/sign-in/demo`
 
 const WEEK_BY_DAY = '/api/v1/sensors/1/measurements?bucket=day&tz=Europe/Berlin'
+
+/** Whose sensors send. */
+interface User extends Target {
+  readonly name: string
+}
 
 const run = promisify(execFile)
 
@@ -61,11 +70,14 @@ async function thermolog(...args: string[]): Promise<string> {
   return stdout.trim()
 }
 
-async function createOwner(): Promise<string> {
-  // Fails where the owner is there; where something else is wrong, so does what follows.
-  await thermolog('user', 'create', '--email', OWNER, '--name', 'Demo').catch(() => undefined)
-  return thermolog('token', 'create', '--user', OWNER, '--name', 'demo', '--expires', '1d')
+async function createUser(email: string): Promise<{ name: string; token: string }> {
+  // Fails where the user is there; where something else is wrong, so does what follows.
+  await thermolog('user', 'create', '--email', email, '--name', 'Demo').catch(() => undefined)
+  const order = ['token', 'create', '--user', email, '--name', 'demo', '--expires', '1d']
+  return { name: email, token: await thermolog(...order) }
 }
+
+const createNeighbour = (count: number) => createUser(`neighbour${count}@example.org`)
 
 /** Signs in as an app does: from then on links of the owner are good, too. */
 async function createMobileToken(url: string): Promise<string> {
@@ -120,11 +132,14 @@ async function startServices(replicas: number) {
   return { url: new URL(PAGE_URL).origin, services, closeProxy }
 }
 
-function explain({ url, token }: Target, services: readonly ChildProcess[]): string {
-  const header = `-H 'Authorization: Bearer ${token}'`
+function explainProcesses(services: readonly ChildProcess[]): string {
   const pids = services.map(({ pid }) => pid).join(', ')
-  const killing =
-    services.length > 1 ? `\nKill one of the processes ${pids}: the others go on.\n` : ''
+  return services.length > 1 ? `\nKill one of the processes ${pids}: the others go on.\n` : ''
+}
+
+/** @param killing what can be killed */
+function explain({ url, token }: Target, killing: string): string {
+  const header = `-H 'Authorization: Bearer ${token}'`
   return `
 Ready. ${FLEET.length} sensors send every ${SEND_EVERY_MS / 1000} s; Ctrl-C ends it.
 ${killing}
@@ -196,7 +211,7 @@ function daysAgo(days: number): string {
 function listenInNetwork(replicas: number): string | undefined {
   const address = networkAddress()
   if (address === undefined) return 'this machine is in no network, where a phone could reach it'
-  if (replicas > 0) return 'not with --replicas, which only this machine can reach'
+  if (replicas > 0) return 'not with --replicas or --citus, which only this machine can reach'
   ENVIRONMENT['HOST'] = '0.0.0.0'
   ENVIRONMENT['PUBLIC_URL'] = `http://${address}:${PORT}`
   return undefined
@@ -204,7 +219,7 @@ function listenInNetwork(replicas: number): string | undefined {
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: OPTIONS })
-  const replicas = Number(values.replicas)
+  const replicas = Number(values.replicas ?? (values.citus ? REPLICAS_ON_CITUS : '0'))
   const redirectUris = [...values['redirect-uri'], PAGE_URL]
   ENVIRONMENT['MOBILE_REDIRECT_URIS'] = redirectUris.join(',')
   const trouble = values.phone ? listenInNetwork(replicas) : undefined
@@ -213,9 +228,11 @@ async function main(): Promise<void> {
     process.exitCode = 1
     return
   }
-  const database = replicas > 0 ? await findDatabase() : undefined
+  const cluster = values.citus ? await DemoCluster.start() : undefined
+  const database = cluster ?? (replicas > 0 ? await findDatabase() : undefined)
   if (database !== undefined) ENVIRONMENT['DATABASE_URL'] = database.url
-  const token = await createOwner()
+  const owner = await createUser(OWNER)
+  const users = (await cluster?.spread(owner, createNeighbour)) ?? [owner]
   const provider = await startOpenIdProvider(
     { clients: [publicClient(...redirectUris)] },
     PROVIDER_PORT,
@@ -223,17 +240,26 @@ async function main(): Promise<void> {
   provider.people.set('demo', { email: OWNER, email_verified: true, name: 'Demo' })
   const { services, url: boundUrl, closeProxy } = await startServices(replicas)
   const url = values.phone ? new URL(PAGE_URL).origin : boundUrl
-  const target = { url, token }
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
   const ended = Promise.all(services.map((service) => once(service, 'exit')))
   void ended.then(() => stopping.abort())
   const mobileToken = await createMobileToken(url)
-  const explanation = [explain(target, services), explainToApps(url, mobileToken)]
+  const killing = explainProcesses(services) + ((await cluster?.explain(users)) ?? '')
+  const explanation = [
+    explain({ url, token: owner.token }, killing),
+    explainToApps(url, mobileToken),
+  ]
   if (values.phone) {
     explanation.push(explainToPhones(await thermolog('user', 'link', OWNER, '--expires', '24h')))
   }
-  await simulate(target, explanation.join(''), stopping.signal).catch((error: unknown) => {
+  const simulated = async () => {
+    await simulatePast({ url, token: owner.token })
+    process.stdout.write(explanation.join(''))
+    openBrowser()
+    await Promise.all(users.map((user) => simulateNow({ ...user, url }, stopping.signal)))
+  }
+  await simulated().catch((error: unknown) => {
     // The service may be gone before we are.
     if (!stopping.signal.aborted) throw error
   })
@@ -244,16 +270,25 @@ async function main(): Promise<void> {
   await database?.stop()
 }
 
-async function simulate(target: Target, explanation: string, stopping: AbortSignal): Promise<void> {
+async function simulatePast(target: Target): Promise<void> {
   await backfill(target, (share) => {
     process.stderr.write(`\rsending a year of measurements … ${Math.round(share * 100)} %`)
   })
   await nameSensors(target)
   process.stderr.write('\n')
-  process.stdout.write(explanation)
-  openBrowser()
+}
+
+/** Says when measurements begin to wait, and when they no longer do. */
+async function simulateNow({ name, ...target }: User, stopping: AbortSignal): Promise<void> {
+  const send = startFleet(target)
+  let wereStored = true
   for (;;) {
-    await sendNow(target)
+    const areStored = await send()
+    if (areStored !== wereStored) {
+      const state = areStored ? 'are stored' : 'wait: the service answered 503'
+      process.stdout.write(`the measurements of ${name} ${state}\n`)
+    }
+    wereStored = areStored
     await setTimeout(SEND_EVERY_MS, undefined, { signal: stopping })
   }
 }

@@ -1,6 +1,8 @@
 // A simulated fleet: sensors in a house and around it, each with its own day, year and noise, that
 // send batches as a daemon does. One was silent for a night, one has not been heard for hours.
 
+import { setTimeout } from 'node:timers/promises'
+
 export interface Target {
   readonly url: string
   readonly token: string
@@ -65,15 +67,24 @@ const DAYS = 365
 export async function backfill(target: Target, onShare: (share: number) => void): Promise<void> {
   const all = [...pastMeasurements(Date.now())]
   for (let start = 0; start < all.length; start += BATCH_MAX) {
-    await send(target, all.slice(start, start + BATCH_MAX))
+    while (!(await send(target, all.slice(start, start + BATCH_MAX)))) await setTimeout(1_000)
     onShare(Math.min(1, (start + BATCH_MAX) / all.length))
   }
 }
 
-/** One measurement of each sensor that is not silent, now. */
-export async function sendNow(target: Target): Promise<void> {
-  const nowMs = Date.now()
-  await send(target, measureAll(nowMs, nowMs))
+/**
+ * @returns what sends one measurement of each sensor that is not silent, now, after those that were
+ *   answered 503; and says whether all are stored
+ */
+export function startFleet(target: Target): () => Promise<boolean> {
+  const waiting: Measurement[] = []
+  return async () => {
+    const nowMs = Date.now()
+    waiting.push(...measureAll(nowMs, nowMs))
+    const batch = waiting.slice(0, BATCH_MAX)
+    if (await send(target, batch)) waiting.splice(0, batch.length)
+    return waiting.length === 0
+  }
 }
 
 /** Calls the sensors what they are called, and says by how much they are off. */
@@ -136,7 +147,11 @@ function onAndOff(atMs: number): number {
   return Math.abs(((atMs / (0.7 * HOUR_MS)) % 2) - 1) * 2 - 1
 }
 
-async function send({ url, token }: Target, measurements: readonly Measurement[]): Promise<void> {
+/** @returns whether they are stored; otherwise they can be sent again */
+async function send(
+  { url, token }: Target,
+  measurements: readonly Measurement[],
+): Promise<boolean> {
   const post = () =>
     fetch(`${url}/api/v1/measurements/batch`, {
       method: 'POST',
@@ -145,7 +160,8 @@ async function send({ url, token }: Target, measurements: readonly Measurement[]
     })
   // A process may have ended: another one has the same data.
   const response = await post().catch(post)
-  if (!response.ok)
-    throw new Error(`the service answered ${response.status}: ${await response.text()}`)
-  await response.arrayBuffer()
+  const answer = await response.text()
+  if (!response.ok && response.status !== 503)
+    throw new Error(`the service answered ${response.status}: ${answer}`)
+  return response.ok
 }

@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { networkAddress } from '../../src/config-values.ts'
+import { citusPrograms } from '../support/citus.ts'
 import { runCommand } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
 import { send } from '../support/http.ts'
@@ -27,20 +28,26 @@ const APP = 'org.example.app:/callback'
 const READY_MS_MAX = 100_000
 /** Of the smallest terminal; the cursor has one. */
 const ROWS = 24
+/** What it shows at its end, where there are no phones. */
+const LAST = /user link \S+\n/
 const WITHOUT_NETWORK = ['--net', '--map-root-user'] as const
 
 describe('the demo', () => {
   let folder: string
-  let demo: ChildProcess | undefined
+  let demo: StartedDemo | undefined
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-demo-'))
   })
 
-  after(async () => {
-    demo?.kill('SIGKILL')
-    await rm(folder, { recursive: true })
+  afterEach(async () => {
+    // It ends what it has started.
+    demo?.child.kill('SIGTERM')
+    await demo?.ended
+    demo = undefined
   })
+
+  after(() => rm(folder, { recursive: true }))
 
   it('starts in an empty folder, shows its sensors, and ends when it is told to', async () => {
     // It listens on two, one after the other.
@@ -48,23 +55,9 @@ describe('the demo', () => {
     expect(await freePort()).to.equal(port + 1)
     const address = networkAddress()
     const phone = address === undefined ? [] : ['--phone']
-    const started = spawn(process.execPath, [DEMO, '--redirect-uri', APP, ...phone], {
-      cwd: folder,
-      env: { PATH: `${join(ROOT, 'bin')}:${process.env['PATH']}`, PORT: String(port) },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    demo = started
-    const ended = once(started, 'close')
-    let shown = ''
-    let told = ''
-    started.stdout.on('data', (piece) => (shown += String(piece)))
-    started.stderr.on('data', (piece) => (told += String(piece)))
-    const last = phone.length > 0 ? /#\/link\/\S+\n/ : /user link \S+\n/
-    const isReady = () => last.test(shown) || started.exitCode !== null
-    await until('the demo is ready', isReady, READY_MS_MAX)
-    expect(shown, told).to.include('Ready. 8 sensors')
-    const [, token = ''] = /Authorization: Bearer (\S+)'/.exec(shown) ?? []
-    const headers = { authorization: `Bearer ${token}` }
+    demo = startDemo(folder, { PORT: String(port) }, '--redirect-uri', APP, ...phone)
+    const shown = await demo.ready(phone.length > 0 ? /#\/link\/\S+\n/ : LAST)
+    const headers = { authorization: `Bearer ${ownerToken(shown)}` }
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1/sensors`, { headers })
     const { data } = (await answer.json()) as { data: { alias: string }[] }
     expect(data.map(({ alias }) => alias))
@@ -81,7 +74,7 @@ describe('the demo', () => {
     })
     // As calm as the past: a room does not change within seconds.
     expect(Math.max(...live) - Math.min(...live)).to.be.below(0.05)
-    expect(told).not.to.include('WARNING')
+    expect(demo.told()).not.to.include('WARNING')
     const url = `http://127.0.0.1:${port}`
     const { body } = await send(url, { path: '/api/mobile/v1/bootstrap' })
     expect(body.data.sign_in_providers[0].redirect_uri).to.equal(APP)
@@ -89,9 +82,40 @@ describe('the demo', () => {
     const { stdout } = await runCommand(join(folder, 'demo-data'), order.split(' '))
     expect(stdout).to.match(/^http\S+\/#\/link\/\S+\n$/)
     if (address !== undefined) await signInOnPhone(shown, `http://${address}:${port}`)
-    started.kill('SIGINT')
-    const [exitCode] = (await within('the demo ends', ended)) as [number | null]
-    expect(exitCode, told).to.equal(0)
+    await expectEnd(demo)
+  })
+
+  it('has only the user of a killed worker of Citus wait, until that is back', async function () {
+    const CITUS_BIN = citusPrograms(this)
+    const port = await freePort()
+    demo = startDemo(folder, { PORT: String(port), CITUS_BIN }, '--citus')
+    const shown = await demo.ready(LAST)
+    const workers = [...shown.matchAll(/process (\d+): (\d+) shards, (\S+)@/g)]
+    const shards = workers.map(([, , count]) => Number(count))
+    expect(shards).to.deep.equal([8, 8])
+    const killed = workers.find(([, , , user]) => user !== 'demo')
+    process.kill(Number(killed?.[1]), 'SIGKILL')
+    const neighbours = `the measurements of ${killed?.[3]}@example.org`
+    await until('they wait', () => demo?.shown().includes(`${neighbours} wait`) === true)
+    const { status } = await send(`http://127.0.0.1:${port}`, {
+      method: 'POST',
+      path: '/api/v1/measurements',
+      token: ownerToken(shown),
+      body: { event_id: 'mine-1', sn: 'my-first-sensor', temp: 21.4 },
+    })
+    expect(status).to.equal(201)
+    await until(
+      'they are stored',
+      () => demo?.shown().includes(`${neighbours} are stored`) === true,
+    )
+    expect(demo.shown()).not.to.include('the measurements of demo@')
+    await expectEnd(demo)
+  })
+
+  it('says what to install where there is no Citus', async () => {
+    demo = startDemo(folder, { PATH: folder, POSTGRES_FOLDER: folder }, '--citus')
+    expect(await demo.ended).to.equal(1)
+    expect(demo.told()).to.include('no PostgreSQL with Citus is found: install one')
   })
 
   it('says that no phone can reach it where the machine is in no network', function () {
@@ -103,6 +127,46 @@ describe('the demo', () => {
     expect(status).to.equal(1)
   })
 })
+
+interface StartedDemo {
+  readonly child: ChildProcess
+  /** With what it exits with. */
+  readonly ended: Promise<number | null>
+  shown(): string
+  told(): string
+  /** @returns what it shows, when that has `last` */
+  ready(last: RegExp): Promise<string>
+}
+
+function startDemo(cwd: string, env: NodeJS.ProcessEnv, ...args: string[]): StartedDemo {
+  const child = spawn(process.execPath, [DEMO, ...args], {
+    cwd,
+    env: { PATH: `${join(ROOT, 'bin')}:${process.env['PATH']}`, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let shown = ''
+  let told = ''
+  child.stdout.on('data', (piece) => (shown += String(piece)))
+  child.stderr.on('data', (piece) => (told += String(piece)))
+  const ended = once(child, 'close').then(([exitCode]) => exitCode as number | null)
+  const ready = async (last: RegExp) => {
+    const isReady = () => last.test(shown) || child.exitCode !== null
+    await until('the demo is ready', isReady, READY_MS_MAX)
+    expect(shown, told).to.include('Ready. 8 sensors')
+    return shown
+  }
+  return { child, ended, shown: () => shown, told: () => told, ready }
+}
+
+async function expectEnd({ child, ended, told }: StartedDemo): Promise<void> {
+  child.kill('SIGINT')
+  expect(await within('the demo ends', ended), told()).to.equal(0)
+}
+
+function ownerToken(shown: string): string {
+  const [, token = ''] = /Authorization: Bearer (\S+)'/.exec(shown) ?? []
+  return token
+}
 
 /** What ends the page of the demo is on a small terminal whole: a code, and the link in it. */
 async function signInOnPhone(shown: string, url: string): Promise<void> {

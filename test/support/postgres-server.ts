@@ -111,6 +111,11 @@ export class PostgresServer {
       : `postgresql://postgres@127.0.0.1:${this.#port}/${database}`
   }
 
+  /** While it runs. */
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
   /** Starts it again on the same address and data, after a stop or while it runs. */
   async restart(settings: readonly string[] = []): Promise<void> {
     await this.stop('SIGINT')
@@ -128,7 +133,10 @@ export class PostgresServer {
       rmSync(this.#directory, { recursive: true, force: true, maxRetries: 5 })
     }
     process.once('exit', endWithUs)
-    child.once('exit', () => process.off('exit', endWithUs))
+    child.once('exit', () => {
+      process.off('exit', endWithUs)
+      if (this.#child === child) this.#child = undefined
+    })
     await until('PostgreSQL is ready', () => this.#isReady())
   }
 

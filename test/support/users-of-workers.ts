@@ -26,6 +26,15 @@ export async function startOnCitus(citus: CitusCluster) {
   return { databaseUrl, service, url, tokens: await newUsersOf(citus.workers, databaseUrl) }
 }
 
+/** @returns that of the worker which has the measurements of this user */
+export async function findWorkerPort(
+  databaseUrl: string,
+  email: string,
+): Promise<number | undefined> {
+  const [found] = await ask<{ port: number }>(databaseUrl, FIND_PORT, email)
+  return found?.port
+}
+
 let users = 0
 
 /** Makes users. @returns a token of one of each worker, in the order of the workers */
@@ -39,8 +48,7 @@ export async function newUsersOf(
     const email = `user${++users}@example.org`
     await operations.createUser({ email })
     const { token } = await operations.createToken({ user: email, name: 'gateway' })
-    const [found] = await ask<{ port: number }>(databaseUrl, FIND_PORT, email)
-    tokens.set(found?.port, token)
+    tokens.set(await findWorkerPort(databaseUrl, email), token)
   }
   await close()
   return workers.map((worker) => tokens.get(Number(new URL(worker.url()).port)) ?? '')
