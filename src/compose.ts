@@ -77,11 +77,10 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   const of = { level: config.logLevel, component: 'thermolog', form: logForm(1) }
   const log = overrides.log ?? createLog(clock, of, standardOutput)
   const core = await openEngine(config, { clock, log, isForwarding: true })
-  const shared = core.shared ?? (await ofThisProcess(core, clock))
+  const { shared, cursorSecret } = await readState(core, clock)
   const { submissions, progress, control, controlWriter, storeUpkeep, reader, metrics } = core
   const isShared = core.shared !== undefined
   const tokens = new AccessTokens({ control, controlWriter, clock, log }, { ...config, isShared })
-  const cursorSecret = await control.readCursorSecret()
   const sensors = new Sensors({ control, controlWriter, clock, cursorSecret }, config)
   const live = new LiveSensors({ control, clock, log, cursorSecret }, { ...liveLimits, ...config })
   metrics.watchSubscriptions(() => live.subscriptions)
@@ -182,6 +181,17 @@ function describe({ submissions, progress, isStoreWorking, shared }: Core): stri
   const obstacle = submissions.obstacle() ?? shared?.database?.fault
   if (obstacle !== undefined) return `refusing submissions: ${obstacle}; ${waiting}`
   return isStoreWorking() ? `ready; ${waiting}` : `${waiting}, which takes none`
+}
+
+/** Closes what is open if that fails: it would keep the process running, which serves nobody. */
+async function readState(core: Core, clock: Clock) {
+  try {
+    const shared = core.shared ?? (await ofThisProcess(core, clock))
+    return { shared, cursorSecret: await core.control.readCursorSecret() }
+  } catch (error) {
+    await core.close()
+    throw error
+  }
 }
 
 async function ofThisProcess({ control }: Core, clock: Clock): Promise<SharedState> {

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { runCommand } from '../support/command.ts'
-import { usePostgres } from '../support/postgres.ts'
+import { newMigratedDatabase, runOnce, usePostgres } from '../support/postgres.ts'
+import { within } from '../support/until.ts'
 import { serviceSuite } from './suites/service.ts'
 
 describe('two services on one database', () => serviceSuite(usePostgres))
@@ -13,5 +14,18 @@ describe('DATABASE_URL', () => {
     expect(served.stderr).to.contain('DATABASE_URL').and.not.to.contain('secret')
     const wrong = await runCommand('nowhere', ['serve'], { DATABASE_URL: 'mysql://u:secret@x/y' })
     expect(wrong.stderr).to.contain('must be like postgresql:').and.not.to.contain('secret')
+  })
+})
+
+describe('a service on PostgreSQL', () => {
+  const postgres = usePostgres()
+
+  it('ends if the last of what it starts with cannot be read', async () => {
+    const { url } = await newMigratedDatabase(postgres())
+    await runOnce(url, 'ALTER TABLE data_identity RENAME cursor_secret TO lost')
+    const serving = runCommand('nowhere', ['serve'], { DATABASE_URL: url, PORT: '0' })
+    const { exitCode, stderr } = await within('it ends', serving)
+    expect(exitCode).to.equal(1)
+    expect(stderr).to.contain('cursor_secret')
   })
 })
