@@ -1,6 +1,7 @@
 // What every adapter of leases, sign-in codes and rate counters promises, told of two processes
 // that share them.
 
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { MINUTE_MS } from '../../src/domain/time.ts'
 import type { Leases } from '../../src/ports/leases.ts'
@@ -24,6 +25,8 @@ export interface OpenSharedState {
 
 const LEASE_MS = MINUTE_MS
 const PERIOD_MS = MINUTE_MS
+/** Several of them are shared at once. */
+const BRIEF_MS = 20
 
 const signedIn = (token: string): SignedIn => {
   return { token, expiresAtMs: 1, user: { id: 1, email: 'a@example.org', name: 'A' } }
@@ -121,6 +124,18 @@ export function describeSharedState(name: string, open: () => Promise<OpenShared
 
       it('knows soon what the other process has counted', async () => {
         const [counter, elsewhere] = open2('b')
+        await counter?.count('k', 2)
+        await until('the other knows of both points', async () => {
+          return (await elsewhere?.count('k', 0))?.consumedPoints === 2
+        })
+      })
+
+      it('knows it also when a period has ended before it was told of', async () => {
+        const brief = one.rateCounters.open('c', { points: 3, periodMs: BRIEF_MS })
+        await brief.count('k', 1)
+        await pause(2 * BRIEF_MS)
+        await brief.count('k', 1)
+        const [counter, elsewhere] = open2('d')
         await counter?.count('k', 2)
         await until('the other knows of both points', async () => {
           return (await elsewhere?.count('k', 0))?.consumedPoints === 2

@@ -99,7 +99,7 @@ export class PostgresRateCounters implements RateCounters {
   }
 
   #periodOf(counter: string, key: string, periodMs: number, nowMs: number): Period {
-    const place = `${counter} ${key}`
+    const place = placeOf({ counter, key })
     const known = this.#periods.get(place)
     if (known !== undefined && known.untilMs > nowMs) return known
     const untilMs = nowMs + periodMs
@@ -108,8 +108,13 @@ export class PostgresRateCounters implements RateCounters {
     return period
   }
 
+  #isLast(period: Period): boolean {
+    return this.#periods.get(placeOf(period)) === period
+  }
+
   async #share(): Promise<void> {
-    const periods = [...this.#touched]
+    // Of one key there may be two, of which the first is over: one statement cannot add to both.
+    const periods = [...this.#touched].filter((period) => this.#isLast(period))
     this.#touched.clear()
     const counted = periods.filter(({ ownPoints }) => ownPoints > 0)
     const looked = periods.filter(({ ownPoints }) => ownPoints === 0)
@@ -148,7 +153,7 @@ export class PostgresRateCounters implements RateCounters {
   #learn(shared: readonly SharedPeriod[], sent: ReadonlyMap<Period, number>): void {
     const nowMs = this.#clock.monotonicMs()
     for (const { counter, key, points, leftMs } of shared) {
-      const period = this.#periods.get(`${counter} ${key}`)
+      const period = this.#periods.get(placeOf({ counter, key }))
       if (period === undefined) continue
       period.sharedPoints = points
       period.ownPoints -= sent.get(period) ?? 0
@@ -174,4 +179,8 @@ export class PostgresRateCounters implements RateCounters {
       error: error instanceof Error ? error.message : String(error),
     })
   }
+}
+
+function placeOf({ counter, key }: Pick<Period, 'counter' | 'key'>): string {
+  return `${counter} ${key}`
 }
