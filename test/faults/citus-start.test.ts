@@ -55,6 +55,20 @@ describe('what is said of a Citus cluster', () => {
     expect(started.stderr).to.contain(`the server of DATABASE_URL cannot be used: ${fault}\n`)
   })
 
+  it('is which worker could not give its shards away', async () => {
+    const { url } = await newDatabase(citus())
+    await migrate(url)
+    const worker = citus().workers[0]
+    const { host } = new URL(worker?.url() ?? '')
+    await worker?.restart(['wal_level=replica'])
+    expect(await warningsOf(url)).to.deep.equal([
+      `warning: worker ${host}: wal_level is replica, so its shards cannot be moved while ` +
+        'daemons send: set it to logical, and restart the worker',
+    ])
+    await worker?.restart()
+    expect(await warningsOf(url)).to.deep.equal([])
+  })
+
   it('is which worker is away, and for whom that matters', async () => {
     const { url } = await newDatabase(citus())
     await migrate(url)

@@ -33,9 +33,10 @@ const READ_SERVER = `
     current_setting('default_transaction_isolation') AS isolation,
     current_setting('server_encoding') AS encoding,
     current_setting('data_checksums') AS checksums,
-    (SELECT count(*) FROM pg_stat_replication WHERE pid NOT IN (
-      SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active))::int
-      AS standbys`
+    current_setting('wal_level') AS "walLevel",
+    -- Logical replication is of a database.
+    (SELECT count(*) FROM pg_stat_replication JOIN pg_stat_activity AS a USING (pid)
+      WHERE a.datid IS NULL)::int AS standbys`
 
 interface ServerRow {
   readonly version: string
@@ -45,6 +46,7 @@ interface ServerRow {
   readonly isolation: string
   readonly encoding: string
   readonly checksums: string
+  readonly walLevel: string
   readonly standbys: number
 }
 
@@ -85,7 +87,9 @@ async function checkWorker(
     const client = await connectAlone(url, false, opening)
     try {
       const server = await readRow<ServerRow>(client, READ_SERVER)
-      return stateOf(server, await readRow<DurabilityRow>(client, READ_DURABILITY), durability)
+      const row = await readRow<DurabilityRow>(client, READ_DURABILITY)
+      const { faults, warnings } = stateOf(server, row, durability)
+      return { faults, warnings: [...warnings, ...immovable(server)] }
     } finally {
       await client.end()
     }
@@ -94,6 +98,13 @@ async function checkWorker(
     const waiting = 'it is away, and what its users send is refused until it is back'
     return { faults: [], warnings: [`${waiting} (${reason})`] }
   }
+}
+
+/** It takes shards with any level. */
+function immovable({ walLevel }: ServerRow): string[] {
+  if (walLevel === 'logical') return []
+  const remedy = 'set it to logical, and restart the worker'
+  return [`wal_level is ${walLevel}, so its shards cannot be moved while daemons send: ${remedy}`]
 }
 
 function stateOf(server: ServerRow, row: DurabilityRow, durability: Durability): ServerState {
