@@ -37,7 +37,9 @@ describe('adding workers to a coordinator', () => {
     await writeFile(join(folder, 'thermolog/.env'), `DATABASE_URL=${url}\n`)
   })
 
-  after(() => rm(folder, { recursive: true }))
+  after(async () => {
+    if (folder !== undefined) await rm(folder, { recursive: true })
+  })
 
   const add = (...args: string[]) => {
     const order = [PROGRAM, `--directory=${folder}`, ...args]
