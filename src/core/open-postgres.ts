@@ -79,7 +79,7 @@ export async function openDatabase(
   const { database, server } = await connect(config, log, greetings)
   closers.push(() => database.close())
   const greet = greetings.further
-  const servers = await ShardServers.find(database, config.database.url, { greet })
+  const servers = await ShardServers.find(database, config.database.url, { clock, greet })
   closers.push(() => servers.close())
   const of = { servers, clock, log }
   const metrics = new PrometheusMetrics()

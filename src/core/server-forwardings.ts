@@ -40,6 +40,8 @@ export class ServerForwardings {
   readonly #with: Collaborators
   readonly #settings: Settings
   readonly #open = new Map<ShardServer, OpenForwarding>()
+  /** What ends: it waits for servers that may be away. */
+  readonly #ending = new Set<Promise<void>>()
   #timer: NodeJS.Timeout | undefined
   #following: Promise<void> | undefined
 
@@ -70,7 +72,8 @@ export class ServerForwardings {
   async close(): Promise<void> {
     clearInterval(this.#timer)
     await this.#following
-    await Promise.all([...this.#open.keys()].map((server) => this.#end(server)))
+    for (const server of this.#open.keys()) this.#end(server)
+    await Promise.all(this.#ending)
   }
 
   #begin(server: ShardServer): void {
@@ -90,13 +93,22 @@ export class ServerForwardings {
     forwarding.start()
   }
 
-  async #end(server: ShardServer): Promise<void> {
-    const { queue, forwarding } = this.#open.get(server) ?? {}
+  #end(server: ShardServer): void {
+    const open = this.#open.get(server)
+    if (open === undefined) return
     this.#open.delete(server)
-    // Whatever it could not write, others write.
-    this.#with.state.note(true, server)
-    await forwarding?.close()
-    await unlessAway(async () => queue?.close(), undefined)
+    this.#with.state.forget(server)
+    const ending = this.#close(open).finally(() => this.#ending.delete(ending))
+    this.#ending.add(ending)
+  }
+
+  async #close({ queue, forwarding }: OpenForwarding): Promise<void> {
+    try {
+      await forwarding.close()
+      await unlessAway(() => queue.close(), undefined)
+    } catch (error) {
+      this.#with.log.error('cannot end forwarding', { error: String(error) })
+    }
   }
 
   async #follow(): Promise<void> {
@@ -106,7 +118,7 @@ export class ServerForwardings {
       const begun = servers.all.filter((server) => !this.#open.has(server))
       const ended = [...this.#open.keys()].filter((server) => !servers.all.includes(server))
       for (const server of begun) this.#begin(server)
-      await Promise.all(ended.map((server) => this.#end(server)))
+      for (const server of ended) this.#end(server)
     } catch (error) {
       log.debug('cannot look where the shards are now', { error: String(error) })
     } finally {

@@ -18,6 +18,7 @@ import { checkControl } from '../postgres/verify/control-check.ts'
 import { checkStreams } from '../postgres/verify/journal-check.ts'
 import { checkLedger, checkTieBreaks } from '../postgres/verify/ledger-check.ts'
 import { PostgresStoreAudit } from '../postgres/verify/store-audit.ts'
+import { systemClock } from '../system/clock.ts'
 import { hasSchema } from './database-server.ts'
 import type { DatabaseSettings } from './database-server.ts'
 import { Findings, reportUnreachable } from './verdict.ts'
@@ -47,7 +48,7 @@ export async function verifyDatabase(
   let servers: ShardServers | undefined
   try {
     await refuseOtherStore(config, createStoreRecords(database))
-    servers = await ShardServers.find(database, databaseUrl)
+    servers = await ShardServers.find(database, databaseUrl, { clock: systemClock })
     return await verify(servers, config.influx, progress)
   } finally {
     await servers?.close()

@@ -44,6 +44,11 @@ export class StoreState {
       this.failures++
     }
   }
+
+  /** A forwarder has ended: others write what it could not. */
+  forget(of: object): void {
+    this.#failing.delete(of)
+  }
 }
 
 export class Forwarding {

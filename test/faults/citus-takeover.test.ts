@@ -3,6 +3,7 @@
 // before, while the others keep what they have; the processes then say what they have seen.
 
 import { expect } from 'chai'
+import type { ClientBase } from 'pg'
 import { connectAlone, TakeoverUndecided } from '../../src/postgres/server/connection.ts'
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
 import type { Witness } from '../../src/postgres/server/notice-takeover.ts'
@@ -24,6 +25,8 @@ import type { PostgresServer } from '../support/postgres-server.ts'
 import { newMigratedDatabase } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
+
+const TOGETHER = 12
 
 const portOf = (node: PostgresServer) => Number(new URL(node.url()).port)
 
@@ -132,6 +135,27 @@ describe('another server of a node of Citus', () => {
     const live = await idsIn(`(SELECT * FROM sensors WHERE deleted_at_ms IS NULL) AS live`)
     expect(users).to.include.members(live)
   }
+
+  it('is looked for once for all connections that begin together', async () => {
+    const all = Promise.withResolvers<void>()
+    let begun = 0
+    let looks = 0
+    const look = async () => {
+      looks++
+      await all.promise
+    }
+    const greetTogether = greetingOfShards(data.servers.shards, database.url, look)
+    const greet = async (client: ClientBase) => {
+      if (++begun === TOGETHER) all.resolve()
+      await greetTogether(client)
+    }
+    const url = firstWorker().url(database.name)
+    const opening = Array.from({ length: TOGETHER }, () => connectAlone(url, false, { greet }))
+    const clients = await Promise.all(opening)
+    // Those that came while the first look was under way may not rely on it.
+    expect(looks).to.equal(2)
+    for (const client of clients) await client.end()
+  })
 
   it('was restored when it lacks something, though nobody is left who has seen that', async () => {
     const user = await newUserOf(firstWorker())

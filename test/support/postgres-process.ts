@@ -26,6 +26,7 @@ import { systemClock as clock } from '../../src/system/clock.ts'
 import { PrometheusMetrics } from '../../src/metrics/metrics.ts'
 import type { OpenData } from '../contract/open-data.ts'
 import type { JournalQueue } from '../../src/ports/journal-queue.ts'
+import type { Clock } from '../../src/ports/system.ts'
 import { newWitness } from './lanes.ts'
 import { RecordingLog } from './log.ts'
 
@@ -45,15 +46,14 @@ export function submissionsOver({ committer, figures: progress }: OpenData): Sub
 
 /**
  * @param connectionsMax to the server of the URL
- * @param findServers default: as Citus says
+ * @param finding default: as Citus says
  */
 export function openServers(
   url: string,
   connectionsMax = 1,
-  findServers?: FindServers,
+  finding: { readonly findServers?: FindServers; readonly clock?: Clock } = {},
 ): Promise<ShardServers> {
-  const finding = findServers === undefined ? {} : { findServers }
-  return ShardServers.find(new Database(url, connectionsMax), url, finding)
+  return ShardServers.find(new Database(url, connectionsMax), url, { clock, ...finding })
 }
 
 export async function closeServers(servers: ShardServers): Promise<void> {

@@ -61,8 +61,8 @@ export function createControlWriter(
   type Work<Result> = (sql: Sql, nowMs: number) => Promise<Result>
   const inTransaction = <Result>(work: Work<Result>, database = main) =>
     database.transaction((sql) => work(sql, clock.nowMs()))
-  const ofUser = <Result>(userId: number, work: Work<Result>) =>
-    inTransaction(work, servers.databaseOf(userId))
+  const ofUser = async <Result>(userId: number, work: Work<Result>) =>
+    inTransaction(work, await servers.databaseOf(userId))
   const writes = callsOf(controlWrites(clock, ROWS), (begin) =>
     // After a deadlock or a lost race the flow begins again.
     main.transaction((sql) => runFlow(sql, begin())),

@@ -177,7 +177,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   async #stillUnreadable(places: readonly JournalPlace[]): Promise<readonly JournalPlace[]> {
     if (!places.some((place) => this.#isUnreadable(place))) return []
     for (const shard of new Set(places.map(({ stream }) => shardOfStream(stream)))) {
-      const database = this.#with.servers.databaseAt(shard)
+      const database = await this.#with.servers.databaseAt(shard)
       const forwarded = await database.rows<JournalPlace>(sql.READ_FORWARDED, [[shard]])
       for (const place of forwarded) this.#show(place)
     }
@@ -211,7 +211,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     if (first === undefined) return []
     const { servers } = this.#with
     const shard = await servers.shardOfSensor(first)
-    return runFlow(servers.databaseAt(shard), sensorsSetAside(ids, range, shard))
+    return runFlow(await servers.databaseAt(shard), sensorsSetAside(ids, range, shard))
   }
 
   async *#findSensors(
@@ -219,7 +219,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     wanted: Set<number>,
     range: TimeRange,
   ): AsyncIterable<number> {
-    const database = this.#with.servers.databaseAt(shardOfStream(stream))
+    const database = await this.#with.servers.databaseAt(shardOfStream(stream))
     let seq = this.#readable.get(stream) ?? 0
     while (seq < throughSeq && wanted.size > 0) {
       const rows = { stream, seq, throughSeq }

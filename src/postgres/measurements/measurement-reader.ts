@@ -238,7 +238,8 @@ export class PostgresMeasurementReader implements MeasurementReader {
   ): Promise<Row[]> {
     try {
       const shard = await this.#servers.shardOfSensor(sensorIds[0] ?? 0)
-      return await this.#servers.databaseAt(shard).rows<Row>(text, [shard, sensorIds, ...values])
+      const database = await this.#servers.databaseAt(shard)
+      return await database.rows<Row>(text, [shard, sensorIds, ...values])
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error
       const hint = error.hint ?? error.message

@@ -4,6 +4,8 @@
 import { shardOfStream } from '../../domain/shard.ts'
 import { MINUTE_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
+import { ageMsOf, momentNow } from './moment.ts'
+import type { Moment } from './moment.ts'
 
 /** All streams, as `stream:head:fence,…`. */
 export type StreamsText = string
@@ -32,8 +34,7 @@ type DataLife = Pick<FoundData, 'id' | 'epoch'>
 export class SeenStreams {
   readonly #clock: Clock
   #life: DataLife | undefined
-  /** By both clocks, because one of them may stand still while the machine sleeps. */
-  #lookedAt: { readonly wallMs: number; readonly monotonicMs: number } | undefined
+  #lookedAt: Moment | undefined
   readonly #streams = new Map<number, Seen>()
 
   constructor(clock: Clock) {
@@ -55,10 +56,7 @@ export class SeenStreams {
 
   /** Whether it looked at all streams within the last minute. */
   get isAwake(): boolean {
-    if (this.#lookedAt === undefined) return false
-    const { wallMs, monotonicMs } = this.#lookedAt
-    const agesMs = [this.#clock.nowMs() - wallMs, this.#clock.monotonicMs() - monotonicMs]
-    return Math.max(...agesMs) <= AWAKE_MS_MAX
+    return this.#lookedAt !== undefined && ageMsOf(this.#lookedAt, this.#clock) <= AWAKE_MS_MAX
   }
 
   /** Follows these data from now on. */
@@ -82,7 +80,7 @@ export class SeenStreams {
       return
     }
     for (const [stream, seen] of streamsOf(found.streamsThen ?? '')) this.#note(stream, seen)
-    this.#lookedAt = { wallMs: this.#clock.nowMs(), monotonicMs: this.#clock.monotonicMs() }
+    this.#lookedAt = momentNow(this.#clock)
   }
 
   /** Whether the data lack something it has seen, though their id is still the same. */

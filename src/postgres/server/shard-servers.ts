@@ -9,9 +9,13 @@ import type { Outcome } from '../../control/flow.ts'
 import { UserShard } from '../../domain/shard.ts'
 import type { Shards } from '../../domain/shard.ts'
 import { SECOND_MS } from '../../domain/time.ts'
+import type { Clock } from '../../ports/system.ts'
 import { addressesOf, connectAlone, TakeoverUndecided } from './connection.ts'
 import { Database } from './database.ts'
 import type { Sql } from './database.ts'
+import { ageMsOf, momentNow } from './moment.ts'
+import type { Moment } from './moment.ts'
+import { sharing } from './sharing.ts'
 import { FIND_PLACES, isUndecided } from './workers.ts'
 import type { Place } from './workers.ts'
 
@@ -19,6 +23,11 @@ const FIND_SENSOR = 'SELECT shard FROM sensors WHERE id = $1 AND shard = ANY ($2
 
 /** To each server. */
 const CONNECTIONS_MAX = 12
+/**
+ * Who has not looked for longer looks again before any use: a worker that was removed meanwhile
+ * would take what it is sent for shards that it once had, or knew elsewhere.
+ */
+const LOOKED_MS_MAX = 5 * SECOND_MS
 /** Up to so many are remembered, about 50 bytes each. */
 const SENSORS_MAX = 100_000
 
@@ -31,6 +40,7 @@ export interface ShardServer {
 type Greeting = (client: pg.ClientBase) => Promise<void>
 
 interface Finding {
+  readonly clock: Clock
   /** Of connections to the server of DATABASE_URL; commands compare nothing. */
   readonly greet?: Greeting
   readonly findServers?: FindServers
@@ -54,7 +64,9 @@ export class ShardServers implements Pick<Sql, 'run'> {
   readonly #open: (url: string) => Database
   /** By URL, of each server that has had a shard: it may get one again. */
   readonly #databases = new Map<string, Database>()
+  readonly #clock: Clock
   #all: readonly ShardServer[]
+  #lookedAt: Moment
   /** Of sensors: they never change. */
   readonly #sensorShards = new Map<number, number>()
 
@@ -62,9 +74,11 @@ export class ShardServers implements Pick<Sql, 'run'> {
     main: Database,
     databaseUrl: string,
     shards: Shards,
-    { greet, findServers = serversFinder(main, databaseUrl) }: Finding,
+    { clock, greet, findServers = serversFinder(main, databaseUrl) }: Finding,
   ) {
     this.main = main
+    this.#clock = clock
+    this.#lookedAt = momentNow(clock)
     this.shards = shards
     this.#findServers = findServers
     this.#all = shards.areSeveral ? [] : [{ shards: shards.numbers, database: main }]
@@ -74,11 +88,7 @@ export class ShardServers implements Pick<Sql, 'run'> {
   }
 
   /** @param databaseUrl of `main` */
-  static async find(
-    main: Database,
-    databaseUrl: string,
-    finding: Finding = {},
-  ): Promise<ShardServers> {
+  static async find(main: Database, databaseUrl: string, finding: Finding): Promise<ShardServers> {
     const servers = new ShardServers(main, databaseUrl, await main.readShards(), finding)
     await servers.follow()
     return servers
@@ -90,25 +100,30 @@ export class ShardServers implements Pick<Sql, 'run'> {
   }
 
   /** Finds the servers that have the shards now. Until then, Citus sends on what is for another. */
-  async follow(): Promise<void> {
+  readonly follow = sharing(async () => {
     if (!this.shards.areSeveral) return
     const { numbers } = this.shards
+    const askedAt = momentNow(this.#clock)
     const urls = await this.#findServers(numbers)
     const ofServers = Map.groupBy(numbers, (_, at) => urls[at] ?? '')
     this.#all = [...ofServers].map(([url, own]) => this.#serverAt(url, own))
-  }
+    this.#lookedAt = askedAt
+  })
 
   /** Runs a statement on the server of the user whose shard it names; if none, on `main`. */
-  run(text: string, values: readonly unknown[] = []): Promise<Outcome> {
+  async run(text: string, values: readonly unknown[] = []): Promise<Outcome> {
     const of = values.find((value) => value instanceof UserShard)
-    return (of === undefined ? this.main : this.databaseOf(of.userId)).run(text, values)
+    const database = of === undefined ? this.main : await this.databaseOf(of.userId)
+    return database.run(text, values)
   }
 
-  databaseOf(userId: number): Database {
+  databaseOf(userId: number): Promise<Database> {
     return this.databaseAt(this.shards.of(userId))
   }
 
-  databaseAt(shard: number): Database {
+  /** @throws ServiceError `overloaded`: where it is cannot be read now */
+  async databaseAt(shard: number): Promise<Database> {
+    if (ageMsOf(this.#lookedAt, this.#clock) > LOOKED_MS_MAX) await this.follow()
     return this.#all.find(({ shards }) => shards.includes(shard))?.database ?? this.main
   }
 
@@ -189,15 +204,19 @@ const GREETING_MS_MAX = 10 * SECOND_MS
 /**
  * What a connection to the server of a shard begins with: with several shards, the coordinator is
  * asked whether each worker is the recorded one, and then the worker itself. The connection was
- * opened before, so it is lost if its worker is replaced later.
+ * opened before, so it is lost if its worker is replaced later. Connections that begin together
+ * share the question to the coordinator, which asks all workers.
  *
  * @param greet of connections to the server of the URL
  */
 export function greetingOfShards(shards: Shards, databaseUrl: string, greet: Greeting): Greeting {
   if (!shards.areSeveral) return greet
-  return async (client) => {
-    const opening = { greet, statementMsMax: GREETING_MS_MAX }
+  const opening = { greet, statementMsMax: GREETING_MS_MAX }
+  const askCoordinator = sharing(async () => {
     await (await connectAlone(databaseUrl, false, opening)).end()
+  })
+  return async (client) => {
+    await askCoordinator()
     if (await isUndecided(client)) throw new TakeoverUndecided()
   }
 }

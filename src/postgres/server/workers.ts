@@ -39,7 +39,7 @@ interface Answer {
 }
 
 /** More than the second in which Citus gives up connecting. */
-const ASK_MS_MAX = 1_500
+const ASK_MS_MAX = 3_000
 
 /** Every primary but the coordinator. */
 const FIND_WORKERS = `

@@ -150,7 +150,7 @@ export function measurementStoreSuite(use: UseServer, { isOneServer }: SuiteScop
         },
       } as Partial<Database> as Database
       const reader = new PostgresMeasurementReader({
-        databaseAt: () => counting,
+        databaseAt: () => Promise.resolve(counting),
         shardOfSensor: (id) => store.servers.shardOfSensor(id),
       })
       const sensorIds = Array.from({ length: 10_000 }, (_, at) => at + 1)
@@ -240,7 +240,7 @@ async function open(
   remove: () => Promise<void>,
   findServers?: FindServers,
 ): Promise<FreshStore> {
-  const servers = await openServers(url, 4, findServers)
+  const servers = await openServers(url, 4, findServers && { findServers })
   const { main: database } = servers
   const { numbers } = await database.readShards()
   if (numbers.length > 1) await database.change(REGISTER, [shardOf(1)])
