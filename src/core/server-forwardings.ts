@@ -119,6 +119,8 @@ export class ServerForwardings {
       const ended = [...this.#open.keys()].filter((server) => !servers.all.includes(server))
       for (const server of begun) this.#begin(server)
       for (const server of ended) this.#end(server)
+      const moved = begun.flatMap(({ shards }) => shards).join(' ')
+      if (moved !== '') log.info('servers have other shards now', { shards: moved })
     } catch (error) {
       log.debug('cannot look where the shards are now', { error: String(error) })
     } finally {

@@ -46,6 +46,10 @@ describe('a worker of Citus that is away', () => {
     const { body } = await send(url, { path: '/api/v1/sensors', token })
     return `/api/v1/sensors/${body.data[0]?.id}`
   }
+  const isNamed = async ({ host }: URL) => {
+    const { body } = await send(url, { path: '/readyz' })
+    return body.database.warnings.join().includes(`worker ${host}: it cannot be used`)
+  }
   const untilReadable = (token: string, measurements: number) =>
     until('the history is complete', async () => {
       const path = `${await sensorOf(token)}/measurements?${RANGE}`
@@ -67,8 +71,11 @@ describe('a worker of Citus that is away', () => {
     const refused = await submit(own, 'first')
     expect(refused.status).to.equal(503)
     expect(refused.headers['retry-after']).to.be.a('string')
+    const place = new URL(away?.url() ?? '')
+    await until('it is named', () => isNamed(place))
 
     await away?.restart()
+    await until('it is named no more', async () => !(await isNamed(place)))
     await until('its users are served again', async () => {
       return [200, 201].includes(await statusOf(own, 'first'))
     })

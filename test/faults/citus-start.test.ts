@@ -76,8 +76,8 @@ describe('what is said of a Citus cluster', () => {
     const { host } = new URL(away?.url() ?? '')
     await away?.kill()
     expect(await warningsOf(url)).to.deep.equal([
-      `warning: worker ${host}: it is away, and what its users send is refused until it is back ` +
-        `(connect ECONNREFUSED ${host})`,
+      `warning: worker ${host}: it cannot be used, and what its users send is refused until it ` +
+        `can (connect ECONNREFUSED ${host})`,
     ])
   })
 })

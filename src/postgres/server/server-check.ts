@@ -24,6 +24,9 @@ export interface ServerState {
   readonly warnings: readonly string[]
 }
 
+/** Of a worker. */
+export const REFUSED = 'it cannot be used, and what its users send is refused until it can'
+
 const VERSION_MIN = 15
 const ID_MAX = 2 ** 31 - 1
 const READ_SERVER = `
@@ -95,8 +98,7 @@ async function checkWorker(
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    const waiting = 'it is away, and what its users send is refused until it is back'
-    return { faults: [], warnings: [`${waiting} (${reason})`] }
+    return { faults: [], warnings: [`${REFUSED} (${reason})`] }
   }
 }
 

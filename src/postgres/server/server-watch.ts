@@ -8,10 +8,10 @@ import type { DataIdentity } from '../../ports/control-reader.ts'
 import type { Clock, DatabaseState, DatabaseWatch, Log } from '../../ports/system.ts'
 import type { Database } from './database.ts'
 import type { Durability } from './durability.ts'
-import { readServerState } from './server-check.ts'
+import { readServerState, REFUSED } from './server-check.ts'
 import type { ServerState } from './server-check.ts'
-import { isSettled, lookAtServer, readRecorded } from './recorded-server.ts'
-import type { RecordedServer } from './recorded-server.ts'
+import { isSettled, lookAtServer } from './recorded-server.ts'
+import type { Look, RecordedServer } from './recorded-server.ts'
 import type { SeenStreams } from './seen-streams.ts'
 
 const LOOK_EVERY_MS = SECOND_MS
@@ -106,12 +106,13 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     const { database, clock, log, seen } = this.#with
     try {
       const askedAtMs = clock.nowMs()
-      const { recorded, epoch } = await database.onClient((client) => this.#read(client))
+      const { look, epoch } = await database.onClient((client) => this.#read(client))
+      const { recorded } = look
       this.#compareClocks(askedAtMs, recorded)
       seen.noteLook(recorded, epoch)
       this.#identity = recorded
       const server = await readServerState(database, this.#settings.durability)
-      this.#note({ ...server, warnings: [...server.warnings, ...awayOf(recorded)] })
+      this.#note({ ...server, warnings: [...server.warnings, ...awayOf(look)] })
       this.#answeredAtMs = clock.monotonicMs()
       this.#failures = 0
     } catch (error) {
@@ -127,10 +128,10 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     const { notice } = this.#settings
     const before = seen.epoch
     const look = await lookAtServer(client, before)
-    if (notice === undefined || isSettled(look)) return { recorded: look.recorded, epoch: before }
+    if (notice === undefined || isSettled(look)) return { look, epoch: before }
     await notice(client)
     const { epoch } = seen
-    return { recorded: await readRecorded(client, epoch), epoch }
+    return { look: await lookAtServer(client, epoch), epoch }
   }
 
   #compareClocks(askedAtMs: number, { serverTimeMs }: RecordedServer): void {
@@ -158,11 +159,14 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     for (const warning of server.warnings) {
       if (!known.has(warning)) log.warn(warning, { postgresql: server.version })
     }
+    for (const warning of this.#server.warnings) {
+      if (!server.warnings.includes(warning)) log.info('this is over', { warning })
+    }
     this.#server = server
   }
 }
 
-function awayOf({ unknownShards }: RecordedServer): string[] {
-  if (unknownShards.length === 0) return []
-  return ['a worker of Citus is away: what its users send is refused until it is back']
+function awayOf({ server: { workers } }: Look): string[] {
+  const away = workers.filter(({ answer, shards }) => answer === null && shards.length > 0)
+  return away.map(({ host, port }) => `worker ${host}:${port}: ${REFUSED}`)
 }
