@@ -57,7 +57,7 @@ describe('a lane whose shard Citus moves', () => {
   const sendNew = async () => expect(await send(`event ${++sent}`)).to.equal('created')
   const move = async () => {
     const { id, host, port } = await shardNow()
-    const other = citus().workers.find((worker) => new URL(worker.url()).port !== `${port}`)
+    const other = citus().workers.find((worker) => worker.port !== port)
     const target = new URL(other?.url() ?? '')
     const places = [host, port, target.hostname, Number(target.port)]
     const order = `SELECT citus_move_shard_placement($1, $2, $3, $4, $5, 'block_writes')`

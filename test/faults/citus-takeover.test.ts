@@ -28,8 +28,6 @@ import { until } from '../support/until.ts'
 
 const TOGETHER = 12
 
-const portOf = (node: PostgresServer) => Number(new URL(node.url()).port)
-
 describe('another server of a node of Citus', () => {
   const citus = useCitusCluster()
   let database: TestDatabase
@@ -70,7 +68,7 @@ describe('another server of a node of Citus', () => {
   }
   const newUserOf = async (node: PostgresServer): Promise<number> => {
     const id = await newUser(data)
-    return (await portOfUser(id)) === portOf(node) ? id : newUserOf(node)
+    return (await portOfUser(id)) === node.port ? id : newUserOf(node)
   }
   const send = async (userId: number, eventId: string) => {
     const measurements = [measurement({ eventId })]

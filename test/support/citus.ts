@@ -161,7 +161,7 @@ export class CitusCluster implements TestPostgres {
 
   /** What a node has now, to be put in its place later: a life of its own. */
   async backUp(node: PostgresServer): Promise<PostgresServer> {
-    const backup = PostgresServer.empty(this.#programs, settingsAt(portOf(node), this.#archive))
+    const backup = PostgresServer.empty(this.#programs, settingsAt(node.port, this.#archive))
     await backup.copy(node, 'restored')
     return backup
   }
@@ -186,7 +186,7 @@ export class CitusCluster implements TestPostgres {
     if (this.#archive === undefined) throw new Error('there is no archive')
     backup.takeLog(node)
     await node.remove()
-    const command = `restore_command=cp ${archiveOf(this.#archive, portOf(node))}/%f %p`
+    const command = `restore_command=cp ${archiveOf(this.#archive, node.port)}/%f %p`
     await this.#startAs(node, backup, [command, 'recovery_target_action=promote', ...target])
   }
 
@@ -202,8 +202,8 @@ export class CitusCluster implements TestPostgres {
   /** Has a database look for what a lost worker had at the address of another server. */
   async replace(database: string, worker: PostgresServer, other: PostgresServer): Promise<void> {
     const { hostname } = new URL(other.url())
-    const update = `SELECT citus_update_node(nodeid, '${hostname}', ${portOf(other)})
-      FROM pg_dist_node WHERE nodeport = ${portOf(worker)}`
+    const update = `SELECT citus_update_node(nodeid, '${hostname}', ${other.port})
+      FROM pg_dist_node WHERE nodeport = ${worker.port}`
     await runOnce(this.url(database), update)
     await worker.remove()
     this.workers.splice(this.workers.indexOf(worker), 1, other)
@@ -235,10 +235,6 @@ export class CitusCluster implements TestPostgres {
 
 async function startNode(programs: string, archive: string | undefined): Promise<PostgresServer> {
   return PostgresServer.start(programs, settingsAt(await freePort(), archive))
-}
-
-function portOf(node: PostgresServer): number {
-  return Number(new URL(node.url()).port)
 }
 
 /** A folder that survives the nodes. The servers may run as another user. */

@@ -99,6 +99,11 @@ export class PostgresServer {
     return server
   }
 
+  /** Of its address, or in the name of its socket. */
+  get port(): number {
+    return this.#port ?? PORT
+  }
+
   /** The host to put into a URL with several. */
   get host(): string {
     return encodeURIComponent(this.#directory)
@@ -147,7 +152,7 @@ export class PostgresServer {
   async copy(other: PostgresServer, as: 'standby' | 'restored'): Promise<void> {
     await this.stop('SIGQUIT')
     rmSync(this.#data, { recursive: true, force: true })
-    const address = ['-h', other.#directory, '-p', String(other.#port ?? PORT)]
+    const address = ['-h', other.#directory, '-p', String(other.port)]
     const from = [...address, '-U', 'postgres', '-X', 'stream', '-c', 'fast']
     this.#run('pg_basebackup', ['-D', this.#data, ...from, ...(as === 'standby' ? ['-R'] : [])])
     if (as === 'restored') writeFileSync(join(this.#data, 'recovery.signal'), '')

@@ -51,5 +51,5 @@ export async function newUsersOf(
     tokens.set(await findWorkerPort(databaseUrl, email), token)
   }
   await close()
-  return workers.map((worker) => tokens.get(Number(new URL(worker.url()).port)) ?? '')
+  return workers.map(({ port }) => tokens.get(port) ?? '')
 }

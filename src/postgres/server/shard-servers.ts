@@ -213,10 +213,14 @@ export function greetingOfShards(shards: Shards, databaseUrl: string, greet: Gre
   if (!shards.areSeveral) return greet
   const opening = { greet, statementMsMax: GREETING_MS_MAX }
   const askCoordinator = sharing(async () => {
-    await (await connectAlone(databaseUrl, false, opening)).end()
+    const client = await connectAlone(databaseUrl, false, opening)
+    // A server that stands still now would keep all of them waiting.
+    client.end().then(ignore, ignore)
   })
   return async (client) => {
     await askCoordinator()
     if (await isUndecided(client)) throw new TakeoverUndecided()
   }
 }
+
+function ignore(): void {}
