@@ -48,9 +48,11 @@ export function addCommands(program: Command): void {
 async function check(): Promise<void> {
   const database = await readDatabase()
   const { checkDatabase } = await import('../data-dir/database-server.ts')
-  const { version, faults, warnings } = await checkDatabase(database)
+  const { version, faults, warnings, workers = [] } = await checkDatabase(database)
   for (const warning of warnings) printText(`warning: ${warning}`)
   if (faults.length > 0) throw failed(`PostgreSQL ${version} cannot be used`, faults.join('\n'))
+  for (const { host, port, shards } of workers)
+    printText(`worker ${host}:${port}: ${shards} shards`)
   printText(`PostgreSQL ${version} can be used, with DURABILITY=${database.durability}`)
 }
 

@@ -119,8 +119,9 @@ export class ServerForwardings {
       const ended = [...this.#open.keys()].filter((server) => !servers.all.includes(server))
       for (const server of begun) this.#begin(server)
       for (const server of ended) this.#end(server)
-      const moved = begun.flatMap(({ shards }) => shards).join(' ')
-      if (moved !== '') log.info('servers have other shards now', { shards: moved })
+      for (const { name, shards } of begun) {
+        log.info('a server has other shards now', { server: name, shards: shards.length })
+      }
     } catch (error) {
       log.debug('cannot look where the shards are now', { error: String(error) })
     } finally {

@@ -5,7 +5,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Service } from '../../src/compose.ts'
-import { useCitusCluster } from '../support/citus.ts'
+import { connectAlone } from '../../src/postgres/server/connection.ts'
+import { migrate } from '../../src/postgres/server/migrate.ts'
+import { readRecorded } from '../../src/postgres/server/recorded-server.ts'
+import { CitusCluster, citusPrograms, useCitusCluster } from '../support/citus.ts'
 import { send } from '../support/http.ts'
 import { until, within } from '../support/until.ts'
 import { newUsersOf, startOnCitus } from '../support/users-of-workers.ts'
@@ -153,6 +156,25 @@ describe('a worker of Citus that is away', () => {
       await within('the service stops', service.stop(), STOP_MS_MAX)
     } finally {
       still?.thaw()
+    }
+  })
+})
+
+describe('most workers of Citus', () => {
+  it('stand still, and what the others have is known', async function () {
+    const citus = await CitusCluster.start(citusPrograms(this), { workers: 4 })
+    const url = await citus.createGrowing('large')
+    await migrate(url)
+    const client = await connectAlone(url, false)
+    const [, ...still] = citus.workers
+    for (const worker of still) worker.freeze()
+    try {
+      const { unknownShards } = await readRecorded(client)
+      expect(unknownShards).to.have.lengthOf(12)
+    } finally {
+      for (const worker of still) worker.thaw()
+      await client.end()
+      await citus.remove()
     }
   })
 })

@@ -79,5 +79,19 @@ describe('what is said of a Citus cluster', () => {
       `warning: worker ${host}: it cannot be used, and what its users send is refused until it ` +
         `can (connect ECONNREFUSED ${host})`,
     ])
+    await away?.restart()
+  })
+
+  it('is how many shards each worker has, and which one has none', async () => {
+    const url = await citus().createGrowing('growing')
+    await migrate(url)
+    const { host } = new URL((await citus().addWorker('growing')).url())
+    expect(await warningsOf(url)).to.deep.equal([
+      `warning: worker ${host}: it has no shards: ` +
+        '`SELECT citus_rebalance_start()` moves some to it',
+    ])
+    const { stdout } = await check(url)
+    const shards = [...stdout.matchAll(/^worker \S+: (\d+) shards$/gm)].map(([, count]) => count)
+    expect(shards).to.deep.equal(['8', '8', '0'])
   })
 })

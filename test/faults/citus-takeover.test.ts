@@ -24,9 +24,10 @@ import type { OpenProcess } from '../support/postgres-process.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
 import { newMigratedDatabase } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
-import { until } from '../support/until.ts'
+import { until, within } from '../support/until.ts'
 
 const TOGETHER = 12
+const GREETED_MS_MAX = 2_000
 
 describe('another server of a node of Citus', () => {
   const citus = useCitusCluster()
@@ -153,6 +154,18 @@ describe('another server of a node of Citus', () => {
     // Those that came while the first look was under way may not rely on it.
     expect(looks).to.equal(2)
     for (const client of clients) await client.end()
+  })
+
+  it('keeps nobody waiting whose coordinator stands still once it has answered', async () => {
+    const { coordinator } = citus()
+    const look = async () => coordinator.freeze()
+    const greet = greetingOfShards(data.servers.shards, database.url, look)
+    const opening = connectAlone(firstWorker().url(database.name), false, { greet })
+    try {
+      await (await within('it is greeted', opening, GREETED_MS_MAX)).end()
+    } finally {
+      coordinator.thaw()
+    }
   })
 
   it('was restored when it lacks something, though nobody is left who has seen that', async () => {

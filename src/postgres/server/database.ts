@@ -16,7 +16,13 @@ import {
   refuseStandby,
   statementLimit,
 } from './connection.ts'
-import { codeOf, DAMAGED, DISK_FULL, isOfStatement, isOutOfReach, isRace } from './failures.ts'
+import {
+  asDiskFailure,
+  isOfStatement,
+  isOutOfReach,
+  isRace,
+  OUT_OF_REACH_DETAIL,
+} from './failures.ts'
 import { readShards } from './spread.ts'
 
 /** Runs statements. */
@@ -281,13 +287,11 @@ function isAnswered(error: unknown): boolean {
 /** An unreachable database is temporary; an error in a statement is our bug. */
 function asServiceError(error: unknown): unknown {
   if (error instanceof ServiceError) return error
-  const code = codeOf(error) ?? ''
-  if (code === DISK_FULL) return postponedError('storage_full', { cause: error })
-  if (DAMAGED.includes(code)) return postponedError('data_damaged', { cause: error })
-  if (!isOutOfReach(error)) return error
+  const failure = asDiskFailure(error)
+  if (failure !== undefined || !isOutOfReach(error)) return failure ?? error
   const hint = error instanceof Error ? error.message : String(error)
   return postponedError('overloaded', {
-    detail: 'The database is out of reach.',
+    detail: OUT_OF_REACH_DETAIL,
     hint,
     cause: error,
   })

@@ -1,17 +1,19 @@
 // What errors of statements and connections mean.
 
 import pg from 'pg'
+import { postponedError } from '../../domain/errors.ts'
+import type { ServiceError } from '../../domain/errors.ts'
 import { MoveUnfinished, NotPrimary, TakeoverUndecided } from './connection.ts'
 
 export const UNIQUE_VIOLATION = '23505'
 export const UNDEFINED_TABLE = '42P01'
 export const DUPLICATE_TABLE = '42P07'
 export const DUPLICATE_OBJECT = '42710'
-export const DISK_FULL = '53100'
+const DISK_FULL = '53100'
 /** Of a statement behind the one that failed. */
 export const TRANSACTION_FAILED = '25P02'
 /** Of a page of a table, or of an index. */
-export const DAMAGED = ['XX001', 'XX002']
+const DAMAGED = ['XX001', 'XX002']
 /** A lock was not granted in time. */
 export const LOCK_NOT_AVAILABLE = '55P03'
 /** A statement exceeded its time limit. */
@@ -29,6 +31,17 @@ const RACES = new Set(['40P01', '40001', UNIQUE_VIOLATION, FOREIGN_KEY_VIOLATION
 export function codeOf(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined
 }
+
+/** What the server's disk is to senders; `undefined`: it has not failed. */
+export function asDiskFailure(error: unknown): ServiceError | undefined {
+  const code = codeOf(error) ?? ''
+  if (code === DISK_FULL) return postponedError('storage_full', { cause: error })
+  if (DAMAGED.includes(code)) return postponedError('data_damaged', { cause: error })
+  return undefined
+}
+
+/** Told to senders. */
+export const OUT_OF_REACH_DETAIL = 'The database is out of reach.'
 
 /** Whether the same work may succeed if repeated at once. */
 export function isRace(error: unknown): boolean {
@@ -70,6 +83,8 @@ export function isOutOfReach(error: unknown): boolean {
 
 /** Citus tells an error of its connection to a worker from a worker's own by no code. */
 function isLostWorker({ code, where = '', message }: pg.DatabaseError): boolean {
-  const isOfWorker = code === INTERNAL_ERROR && /^while executing command on /m.test(where)
-  return isOfWorker && /^$|connection|server/.test(message)
+  if (code !== INTERNAL_ERROR) return false
+  const isOfWorker = /^while executing command on /m.test(where)
+  const isNamed = message.startsWith('failure on connection marked as essential')
+  return isNamed || (isOfWorker && /^$|connection|server/.test(message))
 }

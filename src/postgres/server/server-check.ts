@@ -6,6 +6,7 @@ import type { Opening } from './connection.ts'
 import { citusFaults, citusWarnings, readCitus } from './spread-tables.ts'
 import { urlAt } from './shard-servers.ts'
 import { findWorkers } from './workers.ts'
+import type { KnownWorker } from './workers.ts'
 import type { Sql } from './database.ts'
 import { durabilityFault, READ_DURABILITY } from './durability.ts'
 import type { Durability, DurabilityRow } from './durability.ts'
@@ -22,10 +23,14 @@ export interface ServerState {
   readonly faults: readonly string[]
   /** What an operator should know of, though it can be used. */
   readonly warnings: readonly string[]
+  /** Of Citus. */
+  readonly workers?: readonly KnownWorker[]
 }
 
 /** Of a worker. */
 export const REFUSED = 'it cannot be used, and what its users send is refused until it can'
+
+const NO_SHARDS = 'it has no shards: `SELECT citus_rebalance_start()` moves some to it'
 
 const VERSION_MIN = 15
 const ID_MAX = 2 ** 31 - 1
@@ -68,13 +73,16 @@ export async function checkServer(
     if (citus === undefined) return state
     const faults = [...state.faults, ...citusFaults(citus)]
     const warnings = [...state.warnings, ...citusWarnings(citus)]
-    for (const worker of citus.group === 0 ? await findWorkers(client) : []) {
+    const workers = citus.group === 0 ? await findWorkers(client) : []
+    const isSpread = workers.some(({ shards }) => shards > 0)
+    for (const worker of workers) {
       const found = await checkWorker(urlAt(databaseUrl, worker), durability, opening)
       const of = (text: string) => `worker ${worker.host}:${worker.port}: ${text}`
       faults.push(...found.faults.map(of))
       warnings.push(...found.warnings.map(of))
+      if (isSpread && worker.shards === 0) warnings.push(of(NO_SHARDS))
     }
-    return { ...state, faults, warnings }
+    return { ...state, faults, warnings, workers }
   } finally {
     await client.end()
   }

@@ -8,6 +8,7 @@ import type { DataIdentity } from '../../ports/control-reader.ts'
 import type { Clock, DatabaseState, DatabaseWatch, Log } from '../../ports/system.ts'
 import type { Database } from './database.ts'
 import type { Durability } from './durability.ts'
+import { OUT_OF_REACH_DETAIL } from './failures.ts'
 import { readServerState, REFUSED } from './server-check.ts'
 import type { ServerState } from './server-check.ts'
 import { isSettled, lookAtServer } from './recorded-server.ts'
@@ -15,7 +16,10 @@ import type { Look, RecordedServer } from './recorded-server.ts'
 import type { SeenStreams } from './seen-streams.ts'
 
 const LOOK_EVERY_MS = SECOND_MS
-/** After this without an answer, or two failures, the database is out of reach. */
+/**
+ * After this without an answer, beside what the last one took, or after two failures, the database
+ * is out of reach. Workers that stand still make an answer late.
+ */
 const SILENT_MS_MAX = 5 * SECOND_MS
 /** In addition to the time that the query takes. */
 const CLOCK_OFF_MS_MAX = 10 * SECOND_MS
@@ -48,6 +52,7 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
   #timer: NodeJS.Timeout | undefined
   #isLooking = false
   #answeredAtMs: number
+  #answerMs = 0
   /** In a row. */
   #failures = 0
   /** What the last looks found wrong with the clock; empty if the last one found nothing. */
@@ -79,7 +84,7 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
 
   get fault(): string | undefined {
     const silentMs = this.#with.clock.monotonicMs() - this.#answeredAtMs
-    if (silentMs > SILENT_MS_MAX || this.#failures > 1) return 'The database is out of reach.'
+    if (silentMs > SILENT_MS_MAX + this.#answerMs || this.#failures > 1) return OUT_OF_REACH_DETAIL
     return this.#server.faults[0]
   }
 
@@ -104,6 +109,7 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     if (this.#isLooking) return
     this.#isLooking = true
     const { database, clock, log, seen } = this.#with
+    const begunAtMs = clock.monotonicMs()
     try {
       const askedAtMs = clock.nowMs()
       const { look, epoch } = await database.onClient((client) => this.#read(client))
@@ -114,6 +120,7 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
       const server = await readServerState(database, this.#settings.durability)
       this.#note({ ...server, warnings: [...server.warnings, ...awayOf(look)] })
       this.#answeredAtMs = clock.monotonicMs()
+      this.#answerMs = this.#answeredAtMs - begunAtMs
       this.#failures = 0
     } catch (error) {
       this.#failures++

@@ -33,6 +33,8 @@ const SENSORS_MAX = 100_000
 
 /** A server, and the shards that it has: another object when they are others. */
 export interface ShardServer {
+  /** Its host and port, where there are several. */
+  readonly name?: string
   readonly shards: readonly number[]
   readonly database: Database
 }
@@ -157,7 +159,7 @@ export class ShardServers implements Pick<Sql, 'run'> {
     this.#databases.set(url, database)
     const isSame = (one: ShardServer) =>
       one.database === database && one.shards.join() === shards.join()
-    return this.#all.find(isSame) ?? { shards, database }
+    return this.#all.find(isSame) ?? { name: nameOf(url), shards, database }
   }
 
   /** Asks each server by itself: that one is away matters only if no other has the sensor. */
@@ -197,6 +199,12 @@ export function urlAt(databaseUrl: string, { host, port }: { host: string; port:
   const [address = ''] = addressesOf(databaseUrl)
   const place = `host=${encodeURIComponent(host)}&port=${port}`
   return `${address}${address.includes('?') ? '&' : '?'}${place}`
+}
+
+/** @param url that `urlAt` made */
+function nameOf(url: string): string {
+  const { searchParams } = new URL(url)
+  return ['host', 'port'].map((part) => searchParams.getAll(part).at(-1)).join(':')
 }
 
 const GREETING_MS_MAX = 10 * SECOND_MS

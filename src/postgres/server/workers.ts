@@ -3,6 +3,7 @@
 // is away.
 
 import type pg from 'pg'
+import { SECOND_MS } from '../../domain/time.ts'
 import { readRow } from './connection.ts'
 import { readShards } from './spread.ts'
 import { noticedIn, serverIn } from './workers-text.ts'
@@ -38,12 +39,17 @@ interface Answer {
   readonly hasPrepared: boolean
 }
 
-/** More than the second in which Citus gives up connecting. */
-const ASK_MS_MAX = 3_000
+/** Beside a second for each worker, in which Citus gives up connecting: one after another. */
+const ASK_MS_MORE = 2 * SECOND_MS
 
-/** Every primary but the coordinator. */
+/** Every primary but the coordinator. A new one has no tables before its first shard. */
 const FIND_WORKERS = `
-  SELECT groupid AS "group", nodename AS host, nodeport AS port FROM pg_dist_node
+  SELECT groupid AS "group", nodename AS host, nodeport AS port,
+    (SELECT count(*) FROM pg_dist_placement AS p JOIN pg_dist_shard USING (shardid)
+      WHERE p.groupid = n.groupid AND logicalrelid = to_regclass('shards'))::int AS shards,
+    EXISTS (SELECT 1 FROM pg_dist_placement AS p JOIN pg_dist_shard USING (shardid)
+      WHERE p.groupid = n.groupid AND logicalrelid = to_regclass('data_identity')) AS "hasTables"
+  FROM pg_dist_node AS n
   WHERE noderole = 'primary' AND groupid > 0 AND isactive ORDER BY groupid`
 /** Of the shards $1, as workers and their clients reach them. */
 export const FIND_PLACES = `
@@ -90,27 +96,29 @@ export const STREAMS_TEXT = `string_agg(concat_ws(':', stream_id, head, fence), 
 export async function readWorkers(client: pg.ClientBase): Promise<readonly Worker[]> {
   const shards = await readShards(client)
   if (!shards.areSeveral) return []
-  const workers = await findWorkers(client)
+  const workers = (await findWorkers(client)).filter(({ hasTables }) => hasTables)
   const { rows: places } = await client.query<Place>(FIND_PLACES, [shards.numbers])
-  const shardsOf = ({ group }: Node) =>
-    places.filter((place) => place.group === group).map(({ number }) => number)
+  const numbersOf = (of: number) =>
+    places.filter(({ group }) => group === of).map(({ number }) => number)
   const { identity = '' } = places[0] ?? {}
-  const questions = workers.map((worker) => questionTo(shardsOf(worker), identity))
-  const { rows } = await inTime(client, () =>
-    client.query<Pick<Worker, 'answer'>>(ASK, [
-      workers.map(({ host }) => host),
-      workers.map(({ port }) => port),
-      questions,
-    ]),
+  const questions = workers.map(({ group }) => questionTo(numbersOf(group), identity))
+  const asked = [workers.map(({ host }) => host), workers.map(({ port }) => port), questions]
+  const waitMsMax = workers.length * SECOND_MS + ASK_MS_MORE
+  const { rows } = await inTime(client, waitMsMax, () =>
+    client.query<Pick<Worker, 'answer'>>(ASK, asked),
   )
-  return workers.map((worker, at) => {
-    return { ...worker, shards: shardsOf(worker), answer: rows[at]?.answer ?? null }
+  return workers.map(({ group, host, port }, at) => {
+    return { group, host, port, shards: numbersOf(group), answer: rows[at]?.answer ?? null }
   })
 }
 
 /** Citus waits without a limit for a worker that stands still after it has been connected. */
-async function inTime<Result>(client: pg.ClientBase, ask: () => Promise<Result>): Promise<Result> {
-  await client.query(`SET statement_timeout = ${ASK_MS_MAX}`)
+async function inTime<Result>(
+  client: pg.ClientBase,
+  waitMsMax: number,
+  ask: () => Promise<Result>,
+): Promise<Result> {
+  await client.query(`SET statement_timeout = ${waitMsMax}`)
   try {
     return await ask()
   } finally {
@@ -121,8 +129,15 @@ async function inTime<Result>(client: pg.ClientBase, ask: () => Promise<Result>)
 
 function ignore(): void {}
 
-export async function findWorkers(client: pg.ClientBase): Promise<readonly Node[]> {
-  return (await client.query<Node & pg.QueryResultRow>(FIND_WORKERS)).rows
+/** A worker as the coordinator knows it. */
+export interface KnownWorker extends Node {
+  /** How many it has. */
+  readonly shards: number
+  readonly hasTables: boolean
+}
+
+export async function findWorkers(client: pg.ClientBase): Promise<readonly KnownWorker[]> {
+  return (await client.query<KnownWorker & pg.QueryResultRow>(FIND_WORKERS)).rows
 }
 
 /**

@@ -17,7 +17,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { postponedError, ServiceError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
-import { codeOf, DISK_FULL, isOutOfReach, isRace } from '../server/failures.ts'
+import { asDiskFailure, isOutOfReach, isRace, OUT_OF_REACH_DETAIL } from '../server/failures.ts'
 import type { FindServers } from '../server/shard-servers.ts'
 import type { Group } from './group.ts'
 import type { Decided } from './group-decider.ts'
@@ -128,8 +128,9 @@ export class Lane {
         if (error instanceof OutcomeUnknown) unknown = error.attempt
         await this.#recover(error, unknown !== undefined)
       }
-      if (this.#patience.signal.aborted)
-        throw postponedError(unknown ? 'outcome_unknown' : 'overloaded')
+      if (!this.#patience.signal.aborted) continue
+      if (unknown !== undefined) throw postponedError('outcome_unknown')
+      throw postponedError('overloaded', { detail: OUT_OF_REACH_DETAIL })
     }
   }
 
@@ -209,9 +210,9 @@ export class Lane {
     }
     if (!isUnknown) {
       if (error instanceof ServiceError) throw error
-      if (codeOf(error) === DISK_FULL) throw postponedError('storage_full', { cause: error })
       if (isRace(error)) return
-      if (!isOfConnection(error)) throw error
+      const failure = asDiskFailure(error)
+      if (failure !== undefined || !isOfConnection(error)) throw failure ?? error
     }
     this.#drop()
     await pause(RECONNECT_MS)
