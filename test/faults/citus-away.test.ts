@@ -10,6 +10,8 @@ import { migrate } from '../../src/postgres/server/migrate.ts'
 import { readRecorded } from '../../src/postgres/server/recorded-server.ts'
 import { CitusCluster, citusPrograms, useCitusCluster } from '../support/citus.ts'
 import { send } from '../support/http.ts'
+import { ask } from '../support/lanes.ts'
+import { countLockWaits } from '../support/lock-waits.ts'
 import { until, within } from '../support/until.ts'
 import { newUsersOf, startOnCitus } from '../support/users-of-workers.ts'
 import { expectClean } from '../support/verify.ts'
@@ -20,6 +22,9 @@ const RANGE = 'from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&bucket=raw'
 const STILL_MS = 15_000
 const ANSWER_MS_MAX = 5_000
 const STOP_MS_MAX = 10_000
+const RECORDED_MS_MAX = 2_000
+/** Longer than the database may be silent. */
+const UNRECORDED_MS = 7_000
 /** Before anybody else gives up. */
 const OTHER_MS_MAX = 2_000
 /** Together they may have more answers under way than there may be. */
@@ -146,6 +151,28 @@ describe('a worker of Citus that is away', () => {
     } finally {
       still?.thaw()
     }
+  })
+
+  it('keeps nobody waiting when it is new, and cannot be recorded yet', async () => {
+    const client = await connectAlone(databaseUrl, false)
+    const isReady = async () => (await send(url, { path: '/readyz' })).status === 200
+    await until('its record waits', async () => {
+      await client.query(`ROLLBACK; UPDATE data_identity SET workers = ''`)
+      await client.query('BEGIN; SELECT 1 FROM data_identity FOR UPDATE')
+      await pause(RECORDED_MS_MAX)
+      return (await countLockWaits(databaseUrl)) > 0
+    })
+    const endAtMs = Date.now() + UNRECORDED_MS
+    while (Date.now() < endAtMs) {
+      expect(await isReady()).to.equal(true)
+      await pause(100)
+    }
+    await client.query('ROLLBACK')
+    await client.end()
+    await until('it is recorded', async () => {
+      const text = `SELECT workers <> '' AS "isRecorded" FROM data_identity`
+      return (await ask<{ isRecorded: boolean }>(databaseUrl, text))[0]?.isRecorded === true
+    })
   })
 
   it('does not keep a process from stopping while it stands still', async () => {

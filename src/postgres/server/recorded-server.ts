@@ -143,18 +143,18 @@ export async function recordAs(
   await client.query(RECORD, [timeline, systemIdentifier, workers, mayLack])
 }
 
-/** Whether the server, and every worker that answers, is recorded as it is, everywhere. */
-function isSameServer(look: Look): boolean {
-  const { server, recorded } = look
-  const areAllRecorded = server.workers.every(({ group, answer }) => {
-    return answer === null || serverIn(recorded.workers, group) === answer.server
-  })
-  return areAllRecorded && recorded.timeline !== null && othersIn(look).length === 0
+/** Whether no node is another server than the recorded one, and nothing has to be decided. */
+export function isSameServer(look: Look): boolean {
+  const { timeline, isUndecided } = look.recorded
+  return timeline !== null && !isUndecided && othersIn(look).length === 0
 }
 
-/** Whether nothing has to be noticed or decided. */
+/** Whether, besides, every worker that answers is recorded. */
 export function isSettled(look: Look): boolean {
-  return isSameServer(look) && !look.recorded.isUndecided
+  const areAllRecorded = look.server.workers.every(({ group, answer }) => {
+    return answer === null || serverIn(look.recorded.workers, group) === answer.server
+  })
+  return areAllRecorded && isSameServer(look)
 }
 
 /**

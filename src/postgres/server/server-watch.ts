@@ -11,7 +11,7 @@ import type { Durability } from './durability.ts'
 import { OUT_OF_REACH_DETAIL } from './failures.ts'
 import { readServerState, REFUSED } from './server-check.ts'
 import type { ServerState } from './server-check.ts'
-import { isSettled, lookAtServer } from './recorded-server.ts'
+import { isSameServer, isSettled, lookAtServer } from './recorded-server.ts'
 import type { Look, RecordedServer } from './recorded-server.ts'
 import type { SeenStreams } from './seen-streams.ts'
 
@@ -51,6 +51,7 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
   readonly #settings: Settings
   #timer: NodeJS.Timeout | undefined
   #isLooking = false
+  #isRecording = false
   #answeredAtMs: number
   #answerMs = 0
   /** In a row. */
@@ -136,9 +137,26 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     const before = seen.epoch
     const look = await lookAtServer(client, before)
     if (notice === undefined || isSettled(look)) return { look, epoch: before }
+    if (isSameServer(look)) {
+      void this.#record(notice)
+      return { look, epoch: before }
+    }
     await notice(client)
     const { epoch } = seen
     return { look: await lookAtServer(client, epoch), epoch }
+  }
+
+  /** Records a new worker, for which Citus lets nobody change the record while it copies that. */
+  async #record(notice: (client: pg.ClientBase) => Promise<void>): Promise<void> {
+    if (this.#isRecording) return
+    this.#isRecording = true
+    try {
+      await this.#with.database.onClient(notice)
+    } catch (error) {
+      this.#with.log.debug('cannot record a worker now', { error: String(error) })
+    } finally {
+      this.#isRecording = false
+    }
   }
 
   #compareClocks(askedAtMs: number, { serverTimeMs }: RecordedServer): void {
