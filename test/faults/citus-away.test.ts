@@ -12,6 +12,7 @@ import { CitusCluster, citusPrograms, useCitusCluster } from '../support/citus.t
 import { send } from '../support/http.ts'
 import { ask } from '../support/lanes.ts'
 import { countLockWaits } from '../support/lock-waits.ts'
+import type { RecordingLog } from '../support/log.ts'
 import { until, within } from '../support/until.ts'
 import { newUsersOf, startOnCitus } from '../support/users-of-workers.ts'
 import { expectClean } from '../support/verify.ts'
@@ -35,12 +36,13 @@ describe('a worker of Citus that is away', () => {
   const citus = useCitusCluster()
   let databaseUrl: string
   let service: Service
+  let log: RecordingLog
   let url: string
   /** Of a user of each worker. */
   let tokens: readonly string[]
 
   before(async () => {
-    ;({ databaseUrl, service, url, tokens } = await startOnCitus(citus()))
+    ;({ databaseUrl, service, log, url, tokens } = await startOnCitus(citus()))
     for (const token of tokens) expect(await statusOf(token, 'before')).to.equal(201)
   })
   after(() => service?.stop())
@@ -84,6 +86,7 @@ describe('a worker of Citus that is away', () => {
 
     await away?.restart()
     await until('it is named no more', async () => !(await isNamed(place)))
+    expect(log.text).to.include(`worker ${place.host} can be used again`)
     await until('its users are served again', async () => {
       return [200, 201].includes(await statusOf(own, 'first'))
     })

@@ -21,9 +21,10 @@ const FIND_PORT = `
 export async function startOnCitus(citus: CitusCluster) {
   const { url: databaseUrl } = await newDatabase(citus)
   const config = loadConfig({ PORT: '0', DATABASE_URL: databaseUrl })
-  const service = await createService(config, { log: new RecordingLog() })
+  const log = new RecordingLog()
+  const service = await createService(config, { log })
   const { url } = await service.start()
-  return { databaseUrl, service, url, tokens: await newUsersOf(citus.workers, databaseUrl) }
+  return { databaseUrl, service, log, url, tokens: await newUsersOf(citus.workers, databaseUrl) }
 }
 
 /** @returns that of the worker which has the measurements of this user */

@@ -54,6 +54,8 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
   #isRecording = false
   #answeredAtMs: number
   #answerMs = 0
+  /** Workers that did not answer then. */
+  #away: readonly string[] = []
   /** In a row. */
   #failures = 0
   /** What the last looks found wrong with the clock; empty if the last one found nothing. */
@@ -119,7 +121,10 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
       seen.noteLook(recorded, epoch)
       this.#identity = recorded
       const server = await readServerState(database, this.#settings.durability)
-      this.#note({ ...server, warnings: [...server.warnings, ...awayOf(look)] })
+      const away = awayOf(look)
+      const refused = away.map((worker) => `${worker}: ${REFUSED}`)
+      this.#note({ ...server, warnings: [...server.warnings, ...refused] })
+      this.#noteAway(away)
       this.#answeredAtMs = clock.monotonicMs()
       this.#answerMs = this.#answeredAtMs - begunAtMs
       this.#failures = 0
@@ -184,14 +189,18 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     for (const warning of server.warnings) {
       if (!known.has(warning)) log.warn(warning, { postgresql: server.version })
     }
-    for (const warning of this.#server.warnings) {
-      if (!server.warnings.includes(warning)) log.info('this is over', { warning })
-    }
     this.#server = server
+  }
+
+  #noteAway(away: readonly string[]): void {
+    for (const worker of this.#away) {
+      if (!away.includes(worker)) this.#with.log.info(`${worker} can be used again`)
+    }
+    this.#away = away
   }
 }
 
 function awayOf({ server: { workers } }: Look): string[] {
   const away = workers.filter(({ answer, shards }) => answer === null && shards.length > 0)
-  return away.map(({ host, port }) => `worker ${host}:${port}: ${REFUSED}`)
+  return away.map(({ host, port }) => `worker ${host}:${port}`)
 }
