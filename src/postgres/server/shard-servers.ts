@@ -4,6 +4,7 @@
 // compared with what is recorded before its use; one of the coordinator would reach a worker that
 // was replaced without a word.
 
+import type { Socket } from 'node:net'
 import type pg from 'pg'
 import type { Outcome } from '../../control/flow.ts'
 import { UserShard } from '../../domain/shard.ts'
@@ -222,7 +223,8 @@ export function greetingOfShards(shards: Shards, databaseUrl: string, greet: Gre
   const opening = { greet, statementMsMax: GREETING_MS_MAX }
   const askCoordinator = sharing(async () => {
     const client = await connectAlone(databaseUrl, false, opening)
-    // A server that stands still now would keep all of them waiting.
+    // A server that stands still now would keep all of them waiting, and the process from ending.
+    ;(client.connection.stream as Socket).unref()
     client.end().then(ignore, ignore)
   })
   return async (client) => {
