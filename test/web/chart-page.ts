@@ -255,6 +255,19 @@ export async function untilRead({ page, histories }: Pick<Opened, 'page' | 'hist
   }
 }
 
+/**
+ * Where the elements of a selector are, in pixels. They are found and measured in one step: what a
+ * locator has found, the page may have drawn anew before it is measured.
+ */
+export function boxesOf(page: Page, selector: string) {
+  return page.evaluate((css) => {
+    return [...document.querySelectorAll(css)].map((part) => {
+      const { left, top, right, bottom } = part.getBoundingClientRect()
+      return { left, top, right, bottom }
+    })
+  }, selector)
+}
+
 /** How much the page keeps on the device. */
 export function keptOf(page: Page): Promise<number> {
   return page.evaluate(async () => {

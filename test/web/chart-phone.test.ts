@@ -2,7 +2,7 @@
 // browser, with a freezer, a kiln and a buoy of 2017, whose names, numbers and dates are wide.
 
 import { expect } from 'chai'
-import { useChartPage, PHONE } from './chart-page.ts'
+import { boxesOf, PHONE, useChartPage } from './chart-page.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -37,11 +37,9 @@ describe('a chart on a phone', () => {
           await page.getByRole('button', { name }).tap()
           await page.locator('.drawing[aria-busy=false]').waitFor()
           await page.locator('.readout dd', { hasText: '°' }).first().waitFor()
-          const tops = await page
-            .locator('.readout dt, .drawing')
-            .evaluateAll((parts) => parts.map((part) => part.getBoundingClientRect().top))
-          expect(tops).to.have.length(5)
-          places.add([...new Set(tops.map(Math.round))].join())
+          const boxes = await boxesOf(page, '.readout dt, .drawing')
+          expect(boxes).to.have.length(5)
+          places.add([...new Set(boxes.map(({ top }) => Math.round(top)))].join())
         }
         expect([...places]).to.have.length(1)
         expect([...places].join().split(',')).to.have.length(2)

@@ -3,7 +3,7 @@
 
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { useChartPage, DESKTOP, PHONE } from './chart-page.ts'
+import { boxesOf, DESKTOP, PHONE, useChartPage } from './chart-page.ts'
 
 const MINUTE_MS = 60_000
 
@@ -106,12 +106,10 @@ describe('the table of a chart', () => {
     const { page, close } = await test().openSignedIn('#/compare/1,3,4,5,6,7,8,9/1d', PHONE)
     await openTable(page)
     expect(await hiddenPx(page)).to.be.greaterThan(100)
-    const lefts = () =>
-      page
-        .locator('[scope=rowgroup] span, [scope=row], td')
-        .evaluateAll((cells) =>
-          [cells[0], cells[1], cells[2]].map((cell) => cell?.getBoundingClientRect().left),
-        )
+    const lefts = async () => {
+      const boxes = await boxesOf(page, '[scope=rowgroup] span, [scope=row], td')
+      return boxes.slice(0, 3).map(({ left }) => left)
+    }
     const [day, time, number = 0] = await lefts()
     await table(page).evaluate((place) => place.scrollTo(100, 0))
     expect(await lefts()).to.deep.equal([day, time, number - 100])

@@ -4,7 +4,7 @@
 
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { ChartPageTest, PHONE, useChartPage } from './chart-page.ts'
+import { boxesOf, ChartPageTest, PHONE, useChartPage } from './chart-page.ts'
 import { useChromium } from '../support/chromium.ts'
 
 const HOUR_MS = 3_600_000
@@ -15,12 +15,8 @@ const latest = (page: Page) => page.locator('.value', { hasText: '°' }).waitFor
 
 /** How high elements are, each height once. */
 const topsOf = async (page: Page, selector: string) => {
-  const tops = await page
-    .locator(selector)
-    .evaluateAll((elements) =>
-      elements.map((element) => Math.round(element.getBoundingClientRect().top)),
-    )
-  return [...new Set(tops)]
+  const boxes = await boxesOf(page, selector)
+  return [...new Set(boxes.map(({ top }) => Math.round(top)))]
 }
 
 describe('a sensor on the chart page', () => {
