@@ -165,6 +165,7 @@ function serviceOf(parts: Parts, config: Config, log: Log): Service {
     stop: async () => {
       log.info('stopping')
       await server.stop()
+      core.giveUpSoon?.()
       for (const provider of providers.values()) provider.stop()
       await socket.stop()
       await skippedNotes.stop()

@@ -54,6 +54,8 @@ export interface Core {
   readonly storeName: string
   /** State shared by several processes; `undefined`: this process is alone. */
   readonly shared?: SharedState
+  /** From now on, gives up what a database does not answer soon. */
+  readonly giveUpSoon?: () => void
   close(): Promise<void>
 }
 

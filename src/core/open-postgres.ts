@@ -125,13 +125,14 @@ export async function openDatabase(
   closers.push(() => submissions.close())
   const rateCounters = new PostgresRateCounters({ ...of, database })
   closers.push(() => rateCounters.close())
-  closers.push(() => cutLater([committer, servers]))
+  const giveUpSoon = () => cutLater([committer, servers])
+  closers.push(giveUpSoon)
   const codes = new PostgresSignInCodes(database)
   const shared = { rateCounters, codes, dataIdentity: watch, database: watch }
   const writers = { controlWriter: writer, storeUpkeep: writer }
   const intake = { submissions, damaged, progress }
   const reading = { reader: store.reader, isStoreWorking: () => state.isWorking }
-  return { ...intake, control, ...writers, ...reading, metrics, storeName, shared }
+  return { ...intake, control, ...writers, ...reading, metrics, storeName, shared, giveUpSoon }
 }
 
 /** The first submission would mark the data, on all nodes: best now, while none is away. */

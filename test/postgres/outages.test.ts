@@ -1,12 +1,18 @@
 // Goal: a process or a database that goes away costs time, never measurements. Method: real
 // processes and a server of their own, killed in the middle.
 
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
+import { serve } from '../support/command.ts'
+import { sendBatch } from '../support/http.ts'
 import { readingsOf } from '../support/influx-story.ts'
 import { usePostgres, usePostgresServer } from '../support/postgres.ts'
 import { Replicas } from '../support/replicas.ts'
 import { until } from '../support/until.ts'
 import { outagesSuite } from './suites/outages.ts'
+
+/** Then Docker kills what it has asked to stop. */
+const STOP_MS_MAX = 10_000
 
 describe('a database that is away', () => {
   const server = usePostgresServer()
@@ -33,6 +39,20 @@ describe('a database that is away', () => {
     await until('the other knows them', async () => {
       return (await replicas.post(1, [...first, ...second])) === 200
     })
+  })
+
+  it('keeps no process from ending when it stands still', async () => {
+    const service = await serve('nowhere', { DATABASE_URL: server().url() })
+    const sent = await sendBatch(service.url, replicas.token, readingsOf('cellar', 2, 1))
+    expect(sent.status).to.equal(201)
+    server().freeze()
+    try {
+      const patience = pause(STOP_MS_MAX, 'still there', { ref: false })
+      expect(await Promise.race([service.stop(), patience])).to.equal(0)
+    } finally {
+      service.child.kill('SIGKILL')
+      server().thaw()
+    }
   })
 })
 
