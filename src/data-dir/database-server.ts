@@ -6,7 +6,7 @@ import { refuseOtherStore } from '../core/measurement-store.ts'
 import { failed } from '../operations/operations.ts'
 import type { WorkProgress } from '../ports/system.ts'
 import { createStoreRecords } from '../postgres/control/control-reader.ts'
-import { connectAlone } from '../postgres/server/connection.ts'
+import { withConnection } from '../postgres/server/connection.ts'
 import { Database } from '../postgres/server/database.ts'
 import { migrate, readSchemaState, spreadDatabase } from '../postgres/server/migrate.ts'
 import { checkServer } from '../postgres/server/server-check.ts'
@@ -70,12 +70,7 @@ export async function refuseOtherStoreOf(
 
 /** Whether there is anything in the database. */
 export async function hasSchema(databaseUrl: string): Promise<boolean> {
-  const client = await connectAlone(databaseUrl, false)
-  try {
-    return (await readSchemaState(client)).version > 0
-  } finally {
-    await client.end()
-  }
+  return withConnection(databaseUrl, async (client) => (await readSchemaState(client)).version > 0)
 }
 
 async function orFailed<Result>(work: () => Promise<Result>): Promise<Result> {

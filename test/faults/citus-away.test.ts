@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import type { Service } from '../../src/compose.ts'
 import { connectAlone } from '../../src/postgres/server/connection.ts'
 import { migrate } from '../../src/postgres/server/migrate.ts'
-import { readRecorded } from '../../src/postgres/server/recorded-server.ts'
+import { lookAtServer } from '../../src/postgres/server/recorded-server.ts'
 import { CitusCluster, citusPrograms, useCitusCluster } from '../support/citus.ts'
 import { send } from '../support/http.ts'
 import { ask } from '../support/lanes.ts'
@@ -199,7 +199,7 @@ describe('most workers of Citus', () => {
     const [, ...still] = citus.workers
     for (const worker of still) worker.freeze()
     try {
-      const { unknownShards } = await readRecorded(client)
+      const { unknownShards } = (await lookAtServer(client)).recorded
       expect(unknownShards).to.have.lengthOf(12)
     } finally {
       for (const worker of still) worker.thaw()

@@ -7,7 +7,7 @@ import type { ClientBase } from 'pg'
 import { connectAlone, TakeoverUndecided } from '../../src/postgres/server/connection.ts'
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
 import type { Witness } from '../../src/postgres/server/notice-takeover.ts'
-import { readRecorded } from '../../src/postgres/server/recorded-server.ts'
+import { lookAtServer } from '../../src/postgres/server/recorded-server.ts'
 import { greetingOfShards } from '../../src/postgres/server/shard-servers.ts'
 import { continueUserDeletion } from '../../src/postgres/control/user-deletions.ts'
 import { measurement, newUser, PERMISSIVE } from '../contract/open-data.ts'
@@ -117,7 +117,7 @@ describe('another server of a node of Citus', () => {
     )
     const client = await connectAlone(database.url, false)
     const { epoch } = witness.seen
-    witness.seen.noteLook(await readRecorded(client, epoch), epoch)
+    witness.seen.noteLook((await lookAtServer(client, epoch)).recorded, epoch)
     await client.end()
     return witness
   }

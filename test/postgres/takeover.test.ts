@@ -7,7 +7,7 @@ import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
 import { connectAlone, TakeoverUndecided } from '../../src/postgres/server/connection.ts'
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
 import type { Witness } from '../../src/postgres/server/notice-takeover.ts'
-import { readRecorded } from '../../src/postgres/server/recorded-server.ts'
+import { lookAtServer } from '../../src/postgres/server/recorded-server.ts'
 import { declareRestored } from '../../src/postgres/server/renewal.ts'
 import { SeenStreams } from '../../src/postgres/server/seen-streams.ts'
 import type { FindIdsInStore } from '../../src/postgres/server/renewal.ts'
@@ -37,7 +37,7 @@ async function connect(url: string, witness: Witness) {
 async function look(url: string, { seen }: Witness): Promise<void> {
   const client = await connectAlone(url, false)
   const { epoch } = seen
-  seen.noteLook(await readRecorded(client, epoch), epoch)
+  seen.noteLook((await lookAtServer(client, epoch)).recorded, epoch)
   await client.end()
 }
 
@@ -251,7 +251,7 @@ describe('another server', () => {
   it('does not let a process that was asked before go back to what it was', async () => {
     const client = await connectAlone(database.url, false)
     const { epoch } = one.seen
-    const before = await readRecorded(client, epoch)
+    const before = (await lookAtServer(client, epoch)).recorded
     await client.end()
     await takeOver()
     await comes(one)

@@ -11,7 +11,7 @@ import { DAY_MS } from '../../domain/time.ts'
 import type { Shards } from '../../domain/shard.ts'
 import type { CountedDay, MovedRows, MovedTable } from '../../ports/moved-data.ts'
 import type { WorkProgress } from '../../ports/system.ts'
-import { connectAlone, readRow } from '../server/connection.ts'
+import { connectAlone, endConnection, readRow } from '../server/connection.ts'
 import { durabilityFault, READ_DURABILITY } from '../server/durability.ts'
 import { codeOf, LOCK_NOT_AVAILABLE } from '../server/failures.ts'
 import type { Durability, DurabilityRow } from '../server/durability.ts'
@@ -144,7 +144,7 @@ export class MoveTarget {
   }
 
   async close(): Promise<void> {
-    await this.#client.end()
+    await endConnection(this.#client)
   }
 
   /** @returns whether nobody else works on the database: then it is empty, and marked */

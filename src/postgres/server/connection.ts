@@ -5,6 +5,8 @@ import { ServiceError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 
 const CONNECT_MS_MAX = 3 * SECOND_MS
+/** Until then a server says goodbye, if it can. */
+const GOODBYE_MS_MAX = SECOND_MS
 /** If a statement is not answered within this time after its limit, the connection is dead. */
 const ANSWER_MS_MORE = 2 * SECOND_MS
 
@@ -166,6 +168,27 @@ export async function connectAlone(
     }
   }
   throw failure
+}
+
+/** Works over a connection of its own, outside of any pool; see `connectAlone`. */
+export async function withConnection<Result>(
+  databaseUrl: string,
+  work: (client: pg.Client) => Promise<Result>,
+  opening?: Opening,
+): Promise<Result> {
+  const client = await connectAlone(databaseUrl, false, opening)
+  try {
+    return await work(client)
+  } finally {
+    await endConnection(client)
+  }
+}
+
+/** Waits for the server's goodbye, but not for that of one that stands still. */
+export async function endConnection(client: pg.Client): Promise<void> {
+  const cutting = setTimeout(() => client.connection.stream.destroy(), GOODBYE_MS_MAX)
+  await client.end()
+  clearTimeout(cutting)
 }
 
 async function open(client: pg.Client, greet: Opening['greet']): Promise<void> {

@@ -3,7 +3,7 @@
 // a time, by locking a row: where tables are spread over machines, advisory locks are per node.
 
 import type pg from 'pg'
-import { connectAlone, readRow } from './connection.ts'
+import { readRow, withConnection } from './connection.ts'
 import {
   codeOf,
   DUPLICATE_OBJECT,
@@ -63,8 +63,7 @@ const UNSEEN: WorkProgress = { begin: () => undefined, advance: () => undefined 
  * @throws SchemaTooNew
  */
 export async function migrate(databaseUrl: string): Promise<readonly number[]> {
-  const client = await connectAlone(databaseUrl, false)
-  try {
+  return withConnection(databaseUrl, async (client) => {
     // First a read: it waits neither for a standby nor for a transaction that does.
     if ((await readSchemaState(client)).version >= SCHEMA_VERSION) return []
     await createVersionTable(client)
@@ -73,9 +72,7 @@ export async function migrate(databaseUrl: string): Promise<readonly number[]> {
       if (await applyOne(client, migration)) applied.push(migration.version)
     }
     return applied
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 /**
@@ -88,19 +85,18 @@ export async function spreadDatabase(
   databaseUrl: string,
   progress: WorkProgress,
 ): Promise<boolean> {
-  const client = await connectAlone(databaseUrl, false)
-  try {
+  return withConnection(databaseUrl, async (client) => {
     if (!(await isToSpread(client))) return false
-    await whileLocked(client, async () => {
-      await refuseOthers(client)
-      await spreadTables(client, progress)
-    })
+    try {
+      await whileLocked(client, async () => {
+        await refuseOthers(client)
+        await spreadTables(client, progress)
+      })
+    } catch (error) {
+      throw codeOf(error) === LOCK_NOT_AVAILABLE ? othersWork({ cause: error }) : error
+    }
     return true
-  } catch (error) {
-    throw codeOf(error) === LOCK_NOT_AVAILABLE ? othersWork({ cause: error }) : error
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 async function isToSpread(client: pg.ClientBase): Promise<boolean> {

@@ -11,7 +11,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
-import { connectAlone, TakeoverUndecided } from './connection.ts'
+import { TakeoverUndecided, withConnection } from './connection.ts'
 import type { Durability } from './durability.ts'
 import { alignUsers } from './align-users.ts'
 import { isRace } from './failures.ts'
@@ -192,14 +192,10 @@ export async function untilDecided(
   greet: (client: pg.ClientBase) => Promise<void>,
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    const client = await connectAlone(databaseUrl, false)
     try {
-      await greet(client)
-      return
+      return await withConnection(databaseUrl, greet)
     } catch (error) {
       if (!(error instanceof TakeoverUndecided) || attempt === ATTEMPTS_MAX) throw error
-    } finally {
-      await client.end()
     }
     await pause(ATTEMPT_EVERY_MS)
   }

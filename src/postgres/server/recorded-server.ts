@@ -1,7 +1,7 @@
 // The server recorded as having the data, to compare with the one that has them.
 
 import type pg from 'pg'
-import { connectAlone, MoveUnfinished, readRow } from './connection.ts'
+import { MoveUnfinished, readRow, withConnection } from './connection.ts'
 import { READ_DURABILITY } from './durability.ts'
 import type { Durability, DurabilityRow } from './durability.ts'
 import { SERVER_TIME_MS } from './server-time.ts'
@@ -76,11 +76,6 @@ export async function lookAtServer(client: pg.ClientBase, epoch?: string): Promi
   if (recorded === undefined) throw new Error('BUG: the database has no identity')
   if (recorded.isMoving) throw new MoveUnfinished()
   return { server, recorded: { ...recorded, unknownShards: shardsAway(workers) } }
-}
-
-/** @param epoch the caller's @throws MoveUnfinished */
-export async function readRecorded(client: pg.ClientBase, epoch?: string): Promise<RecordedServer> {
-  return (await lookAtServer(client, epoch)).recorded
 }
 
 /** All streams, of workers that are there. */
@@ -201,10 +196,5 @@ export function isLeftOpen({ server: { workers } }: Look): boolean {
 
 /** @throws MoveUnfinished */
 export async function refuseUnfinishedMove(databaseUrl: string): Promise<void> {
-  const client = await connectAlone(databaseUrl, false)
-  try {
-    await readRecorded(client)
-  } finally {
-    await client.end()
-  }
+  await withConnection(databaseUrl, (client) => lookAtServer(client))
 }

@@ -7,7 +7,7 @@ import type pg from 'pg'
 import { idAfterRestore, NO_IDS } from '../../domain/ids-after-restore.ts'
 import type { HighestIds, Jump } from '../../domain/ids-after-restore.ts'
 import { restoredTo } from '../../domain/restored-to.ts'
-import { connectAlone, readRow } from './connection.ts'
+import { readRow, withConnection } from './connection.ts'
 import { alignUsers } from './align-users.ts'
 import {
   inTransaction,
@@ -187,8 +187,7 @@ export async function declareRestored(
   databaseUrl: string,
   findIdsInStore: FindIdsInStore,
 ): Promise<void> {
-  const client = await connectAlone(databaseUrl, false)
-  try {
+  await withConnection(databaseUrl, async (client) => {
     const idsInStore = await askStore(client, findIdsInStore)
     const before = await lookAtServer(client)
     if (isLeftOpen(before)) await recoverPrepared(client)
@@ -204,7 +203,5 @@ export async function declareRestored(
       await recordAs(client, toRecord(look, []), false)
       await renew(client, 'restore', idsInStore)
     })
-  } finally {
-    await client.end()
-  }
+  })
 }

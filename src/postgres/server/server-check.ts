@@ -1,7 +1,8 @@
 // Checks at the start that a server is safe to use: names each fault and its remedy, before
 // anything is acknowledged.
 
-import { connectAlone, readRow } from './connection.ts'
+import type pg from 'pg'
+import { readRow, withConnection } from './connection.ts'
 import type { Opening } from './connection.ts'
 import { citusFaults, citusWarnings, readCitus } from './spread-tables.ts'
 import { urlAt } from './shard-servers.ts'
@@ -64,8 +65,7 @@ export async function checkServer(
   durability: Durability,
   opening?: Opening,
 ): Promise<ServerState> {
-  const client = await connectAlone(databaseUrl, false, opening)
-  try {
+  const work = async (client: pg.Client) => {
     const server = await readRow<ServerRow>(client, READ_SERVER)
     const row = await readRow<DurabilityRow>(client, READ_DURABILITY)
     const state = stateOf(server, row, durability)
@@ -83,9 +83,8 @@ export async function checkServer(
       if (isSpread && worker.shards === 0) warnings.push(of(NO_SHARDS))
     }
     return { ...state, faults, warnings, workers }
-  } finally {
-    await client.end()
   }
+  return withConnection(databaseUrl, work, opening)
 }
 
 /** One that is away keeps no process from working: only its users wait. */
@@ -94,16 +93,14 @@ async function checkWorker(
   durability: Durability,
   opening?: Opening,
 ): Promise<Pick<ServerState, 'faults' | 'warnings'>> {
+  const work = async (client: pg.Client) => {
+    const server = await readRow<ServerRow>(client, READ_SERVER)
+    const row = await readRow<DurabilityRow>(client, READ_DURABILITY)
+    const { faults, warnings } = stateOf(server, row, durability)
+    return { faults, warnings: [...warnings, ...immovable(server)] }
+  }
   try {
-    const client = await connectAlone(url, false, opening)
-    try {
-      const server = await readRow<ServerRow>(client, READ_SERVER)
-      const row = await readRow<DurabilityRow>(client, READ_DURABILITY)
-      const { faults, warnings } = stateOf(server, row, durability)
-      return { faults, warnings: [...warnings, ...immovable(server)] }
-    } finally {
-      await client.end()
-    }
+    return await withConnection(url, work, opening)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     return { faults: [], warnings: [`${REFUSED} (${reason})`] }

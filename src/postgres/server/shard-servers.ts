@@ -4,14 +4,13 @@
 // compared with what is recorded before its use; one of the coordinator would reach a worker that
 // was replaced without a word.
 
-import type { Socket } from 'node:net'
 import type pg from 'pg'
 import type { Outcome } from '../../control/flow.ts'
 import { UserShard } from '../../domain/shard.ts'
 import type { Shards } from '../../domain/shard.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
-import { addressesOf, connectAlone, TakeoverUndecided } from './connection.ts'
+import { addressesOf, TakeoverUndecided, withConnection } from './connection.ts'
 import { Database } from './database.ts'
 import type { Sql } from './database.ts'
 import { ageMsOf, momentNow } from './moment.ts'
@@ -221,16 +220,10 @@ const GREETING_MS_MAX = 10 * SECOND_MS
 export function greetingOfShards(shards: Shards, databaseUrl: string, greet: Greeting): Greeting {
   if (!shards.areSeveral) return greet
   const opening = { greet, statementMsMax: GREETING_MS_MAX }
-  const askCoordinator = sharing(async () => {
-    const client = await connectAlone(databaseUrl, false, opening)
-    // A server that stands still now would keep all of them waiting, and the process from ending.
-    ;(client.connection.stream as Socket).unref()
-    client.end().then(ignore, ignore)
-  })
+  // Opening the connection asks.
+  const askCoordinator = sharing(() => withConnection(databaseUrl, async () => undefined, opening))
   return async (client) => {
     await askCoordinator()
     if (await isUndecided(client)) throw new TakeoverUndecided()
   }
 }
-
-function ignore(): void {}

@@ -3,7 +3,7 @@
 
 import type pg from 'pg'
 import { postponedError } from '../../domain/errors.ts'
-import { connectAlone, prepared } from '../server/connection.ts'
+import { connectAlone, endConnection, prepared } from '../server/connection.ts'
 import type { Opening } from '../server/connection.ts'
 import { durabilityFault, isSameDurability, READ_DURABILITY } from '../server/durability.ts'
 import type { Durability, DurabilityRow } from '../server/durability.ts'
@@ -109,7 +109,7 @@ export class Session {
   }
 
   async close(): Promise<void> {
-    await this.#client.end()
+    await endConnection(this.#client)
   }
 }
 
