@@ -2,6 +2,9 @@
 // coordinator and two workers, a user on each; one worker is killed and started again, or stands
 // still for a while.
 
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Service } from '../../src/compose.ts'
@@ -30,6 +33,15 @@ const UNRECORDED_MS = 7_000
 const OTHER_MS_MAX = 2_000
 /** Together they may have more answers under way than there may be. */
 const CROWD = 9
+/** Twelve workers at the port $1. */
+const ADD_SILENT = `
+  WITH nodes AS (
+    INSERT INTO pg_dist_node (nodeid, groupid, nodename, nodeport, hasmetadata, metadatasynced)
+    SELECT n, n, '127.0.0.' || n, $1, true, true FROM generate_series(101, 112) AS n
+    RETURNING groupid)
+  INSERT INTO pg_dist_placement (placementid, shardid, shardstate, shardlength, groupid)
+  SELECT 1000000 + nodes.groupid, shardid, 1, 0, nodes.groupid
+  FROM pg_dist_shard CROSS JOIN nodes WHERE logicalrelid = 'data_identity'::regclass`
 const QUERY = `/query?q=${encodeURIComponent('SELECT temp FROM sensor')}`
 
 describe('a worker of Citus that is away', () => {
@@ -195,13 +207,21 @@ describe('most workers of Citus', () => {
     const citus = await CitusCluster.start(citusPrograms(this), { workers: 4 })
     const url = await citus.createGrowing('large')
     await migrate(url)
-    const client = await connectAlone(url, false)
+    // As patient as the greeting of a worker.
+    const client = await connectAlone(url, false, { statementMsMax: 10_000 })
     const [, ...still] = citus.workers
     for (const worker of still) worker.freeze()
+    const silent = createServer()
     try {
       const { unknownShards } = (await lookAtServer(client)).recorded
       expect(unknownShards).to.have.lengthOf(12)
+      await once(silent.listen(0), 'listening')
+      await client.query(ADD_SILENT, [(silent.address() as AddressInfo).port])
+      const { recorded, server } = await lookAtServer(client)
+      expect(server.workers).to.have.lengthOf(16)
+      expect(recorded.unknownShards).to.have.lengthOf(12)
     } finally {
+      silent.close()
       for (const worker of still) worker.thaw()
       await client.end()
       await citus.remove()

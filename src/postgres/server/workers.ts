@@ -39,8 +39,13 @@ interface Answer {
   readonly hasPrepared: boolean
 }
 
-/** Beside a second for each worker, in which Citus gives up connecting: one after another. */
-const ASK_MS_MORE = 2 * SECOND_MS
+/**
+ * In which Citus gives up connecting to workers, one after another: a second each, or their share
+ * of this. However many stand still, the others are known before whoever asks is given up.
+ */
+const CONNECT_MS_MAX = 8 * SECOND_MS
+/** Beside it. */
+const ANSWER_MS_MAX = 2 * SECOND_MS
 
 /** Every primary but the coordinator. A new one has no tables before its first shard. */
 const FIND_WORKERS = `
@@ -103,8 +108,7 @@ export async function readWorkers(client: pg.ClientBase): Promise<readonly Worke
   const { identity = '' } = places[0] ?? {}
   const questions = workers.map(({ group }) => questionTo(numbersOf(group), identity))
   const asked = [workers.map(({ host }) => host), workers.map(({ port }) => port), questions]
-  const waitMsMax = workers.length * SECOND_MS + ASK_MS_MORE
-  const { rows } = await inTime(client, waitMsMax, () =>
+  const { rows } = await inTime(client, workers.length, () =>
     client.query<Pick<Worker, 'answer'>>(ASK, asked),
   )
   return workers.map(({ group, host, port }, at) => {
@@ -115,15 +119,20 @@ export async function readWorkers(client: pg.ClientBase): Promise<readonly Worke
 /** Citus waits without a limit for a worker that stands still after it has been connected. */
 async function inTime<Result>(
   client: pg.ClientBase,
-  waitMsMax: number,
+  workers: number,
   ask: () => Promise<Result>,
 ): Promise<Result> {
-  await client.query(`SET statement_timeout = ${waitMsMax}`)
+  const eachMs = Math.min(SECOND_MS, Math.floor(CONNECT_MS_MAX / workers))
+  await client.query(`
+    SET citus.node_connection_timeout = ${eachMs};
+    SET statement_timeout = ${workers * eachMs + ANSWER_MS_MAX}`)
   try {
     return await ask()
   } finally {
     // In a transaction that has failed, its end does it.
-    await client.query('RESET statement_timeout').then(ignore, ignore)
+    await client
+      .query('RESET statement_timeout; RESET citus.node_connection_timeout')
+      .then(ignore, ignore)
   }
 }
 
