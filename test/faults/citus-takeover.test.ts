@@ -42,8 +42,9 @@ describe('another server of a node of Citus', () => {
 
   const firstWorker = () => citus().workers[0] ?? expect.fail('there is no worker')
   const identity = async () => {
-    const text = 'SELECT id, epoch FROM data_identity'
-    return (await ask<{ id: string; epoch: string }>(database.url, text))[0]
+    type Row = { id: string; epoch: string; mayLack: boolean }
+    const text = 'SELECT id, epoch, may_lack AS "mayLack" FROM data_identity'
+    return (await ask<Row>(database.url, text))[0]
   }
   /** Of the node that has what is of a user. */
   const portOfUser = async (userId: number) => {
@@ -184,6 +185,18 @@ describe('another server of a node of Citus', () => {
       expect((await identity())?.id, event).not.to.equal(before?.id)
       expect(await send(user, 'kept')).to.equal('duplicate')
     }
+  })
+
+  it('may lack what is acknowledged over a connection from before the takeover', async () => {
+    const user = await newUserOf(firstWorker())
+    expect(await send(user, 'before')).to.equal('created')
+    const { coordinator } = citus()
+    await citus().restore(coordinator, await citus().backUp(coordinator))
+    // It is no lane that notices.
+    expect(await notice(newWitness({ durability: 'replicated' }))).to.equal('restore')
+    expect((await identity())?.mayLack).to.equal(false)
+    expect(await send(user, 'after')).to.equal('created')
+    expect((await identity())?.mayLack).to.equal(true)
   })
 
   it('was promoted when nothing is gone, whatever was left prepared', async () => {

@@ -204,7 +204,9 @@ export class Lane {
   /** Prepares another attempt. @throws the error, if another attempt would be useless */
   async #recover(error: unknown, isUnknown: boolean): Promise<void> {
     if (error instanceof Fenced) {
-      this.#held = undefined
+      // Perhaps by a takeover of another node, after which the data must be marked again: a new
+      // connection does that.
+      this.#drop()
       this.#lastStream = 0
       return
     }
