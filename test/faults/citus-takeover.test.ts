@@ -12,6 +12,9 @@ import { greetingOfShards } from '../../src/postgres/server/shard-servers.ts'
 import { continueUserDeletion } from '../../src/postgres/control/user-deletions.ts'
 import { measurement, newUser, PERMISSIVE } from '../contract/open-data.ts'
 import { useCitusCluster } from '../support/citus.ts'
+import { serve } from '../support/command.ts'
+import { DeafProxy } from '../support/deaf-proxy.ts'
+import { sendBatch } from '../support/http.ts'
 import { ask, newWitness } from '../support/lanes.ts'
 import {
   allIn,
@@ -25,6 +28,7 @@ import type { PostgresServer } from '../support/postgres-server.ts'
 import { newMigratedDatabase } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 import { until, within } from '../support/until.ts'
+import { newUsersOf } from '../support/users-of-workers.ts'
 
 const TOGETHER = 12
 const GREETED_MS_MAX = 2_000
@@ -166,6 +170,22 @@ describe('another server of a node of Citus', () => {
       await (await within('it is greeted', opening, GREETED_MS_MAX)).end()
     } finally {
       coordinator.thaw()
+    }
+  })
+
+  it('keeps no process from ending whose goodbye the coordinator has not heard', async () => {
+    const proxy = await DeafProxy.start(database.url)
+    const service = await serve('nowhere', { DATABASE_URL: proxy.url })
+    try {
+      const [token = ''] = await newUsersOf(citus().workers, database.url)
+      proxy.isDeaf = true
+      await sendBatch(service.url, token, [{ event_id: 'first', sn: 'cellar', temp: 3 }])
+      await until('it has not heard a goodbye', () => proxy.unheard > 0)
+      proxy.isDeaf = false
+      expect(await within('it ends', service.stop())).to.equal(0)
+    } finally {
+      await service.stop('SIGKILL')
+      await proxy.close()
     }
   })
 
