@@ -14,7 +14,7 @@ import { PostgresMeasurementWriter } from '../postgres/measurements/measurement-
 import { PostgresLeases } from '../postgres/shared/leases.ts'
 import { pause } from '../system/pause.ts'
 import { openInfluxWriter } from '../influx/open-writer.ts'
-import { openInfluxReader } from './measurement-store.ts'
+import { openInfluxReader } from './influx-store.ts'
 
 interface System {
   readonly servers: ShardServers

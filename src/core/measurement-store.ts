@@ -1,34 +1,17 @@
 // The measurement store in the settings: names it, opens it for reading, refuses one that does not
-// match the data, decides how much of the journal is kept for it, and asks which ids it knows.
+// match the data, decides how much of the journal is kept for it, and which ids it knows.
 
 import { join } from 'node:path'
 import { UnfitSettings } from '../config.ts'
-import type { Config, InfluxConfig } from '../config.ts'
-import { postponedError, StoreUnavailable } from '../domain/errors.ts'
+import type { Config } from '../config.ts'
 import { NO_IDS } from '../domain/ids-after-restore.ts'
 import type { HighestIds } from '../domain/ids-after-restore.ts'
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../domain/time.ts'
-import { checkInfluxBucket } from '../influx/bucket-check.ts'
-import { InfluxConnection } from '../influx/connection.ts'
-import { InfluxMeasurementReader } from '../influx/measurement-reader.ts'
-import { readHighestIds } from '../influx/point-counts.ts'
+import { DAY_MS } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import type { StoreRecords, StoreUpkeep } from '../ports/store-upkeep.ts'
 import type { Log } from '../ports/system.ts'
 import { EMBEDDED_STORE, MEASUREMENTS_FILE } from '../sqlite/database.ts'
 import { SqliteMeasurementReader } from '../sqlite/measurements/measurement-reader.ts'
-
-/**
- * Concurrent reads for histories. A reader gets a response or 503 within ten seconds; a history may
- * already have waited two of these for measurements in transit.
- */
-const INFLUX_READS = { socketsMax: 8, timeoutMs: 8 * SECOND_MS }
-
-/** How long a start waits for InfluxDB to describe its bucket. */
-const INFLUX_CHECK = { socketsMax: 1, timeoutMs: 5 * SECOND_MS }
-
-/** How long InfluxDB may take to look through all ids. */
-const INFLUX_IDS = { socketsMax: 1, timeoutMs: MINUTE_MS }
 
 /** What InfluxDB accepted in this period is written again after it restarts. */
 const REPLAY_KEPT_MS = DAY_MS
@@ -52,26 +35,13 @@ export async function adoptStore(upkeep: StoreUpkeep, config: Config, log: Log):
   const wanted = storeNameOf(config)
   const inUse = await upkeep.adoptStore(wanted)
   if (inUse === wanted) {
-    if (config.influx !== undefined) await checkBucket(config.influx, log)
+    if (config.influx !== undefined) await (await loadInflux()).checkBucket(config.influx, log)
     return wanted
   }
   throw new UnfitSettings(
     `${saidOf(config, inUse)}: set the old one again` +
       (config.database === undefined ? ', or move them with `thermolog move --to influx`' : ''),
   )
-}
-
-/** The service starts without InfluxDB, but never with a bucket that expires data. */
-async function checkBucket(influx: InfluxConfig, log: Log): Promise<void> {
-  const connection = new InfluxConnection(influx, INFLUX_CHECK)
-  const state = await checkInfluxBucket(connection)
-  connection.close()
-  if (state.kind === 'expires') throw new UnfitSettings(`${state.problem}: ${state.remedy}`)
-  if (state.kind === 'created') log.info('created the bucket', { bucket: influx.influxBucket })
-  if (state.kind === 'fault') log.error(state.problem, { remedy: state.remedy })
-  if (state.kind === 'unreachable') {
-    log.warn('InfluxDB is out of reach; the journal keeps measurements', { error: state.reason })
-  }
 }
 
 /**
@@ -100,17 +70,17 @@ function saidOf(config: Pick<Config, 'influx' | 'database'>, inUse: string): str
  *
  * @param onDamaged receives what the embedded store cannot read
  */
-export function openReader(
+export async function openReader(
   { dataDir, influx }: Pick<Config, 'dataDir' | 'influx'>,
   onDamaged?: (problem: string) => void,
-): MeasurementReader {
-  return influx === undefined
-    ? new SqliteMeasurementReader(join(dataDir, MEASUREMENTS_FILE), onDamaged)
-    : openInfluxReader(influx)
+): Promise<MeasurementReader> {
+  if (influx !== undefined) return (await loadInflux()).openInfluxReader(influx)
+  return new SqliteMeasurementReader(join(dataDir, MEASUREMENTS_FILE), onDamaged)
 }
 
-export function openInfluxReader(influx: InfluxConfig): MeasurementReader {
-  return new InfluxMeasurementReader(new InfluxConnection(influx, INFLUX_READS))
+/** InfluxDB's client is loaded only when needed: it takes a tenth of a command's time. */
+function loadInflux() {
+  return import('./influx-store.ts')
 }
 
 /** How long forwarded rows stay in the journal in case the store loses them. */
@@ -149,24 +119,6 @@ export async function readIdsInStore(
         'because ids that already have measurements there must not be assigned again',
     )
   }
-  const connection = new InfluxConnection(influx, INFLUX_IDS)
-  try {
-    const state = await checkInfluxBucket(connection)
-    if (state.kind === 'unreachable') throw outOfReach(state.reason)
-    if (state.kind === 'fault' || state.kind === 'expires') {
-      throw new UnfitSettings(`${state.problem}: ${state.remedy}`)
-    }
-    return await readHighestIds(connection)
-  } catch (error) {
-    throw error instanceof StoreUnavailable ? outOfReach(error.message) : error
-  } finally {
-    connection.close()
-  }
-}
-
-function outOfReach(reason: string): Error {
-  return postponedError('overloaded', {
-    detail: 'InfluxDB does not report which ids have measurements.',
-    hint: `Nothing has been changed. Try again when it responds: ${reason}`,
-  })
+  const { readInfluxIds } = await loadInflux()
+  return readInfluxIds(influx)
 }

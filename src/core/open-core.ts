@@ -128,7 +128,7 @@ export async function openFiles(
   atRest?.close()
   closers.push(await keepWitness(dataDir, { pause, log }))
   await disk.keepBallast()
-  const reader = openReader(config, onDamaged)
+  const reader = await openReader(config, onDamaged)
   closers.push(() => reader.close())
   const control = createControlReader(database)
   const ledger = openForReading(dataDir, LEDGER_FILE)

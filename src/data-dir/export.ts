@@ -55,7 +55,7 @@ async function openFiles(
     beside.close()
     throw error
   }
-  const reader = openReader(config)
+  const reader = await openReader(config)
   return {
     control,
     reader,

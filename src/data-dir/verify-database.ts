@@ -2,7 +2,8 @@
 // data against each other, then the measurements against them. It only reads, beside services.
 
 import type { InfluxConfig } from '../config.ts'
-import { openInfluxReader, refuseOtherStore } from '../core/measurement-store.ts'
+import { openInfluxReader } from '../core/influx-store.ts'
+import { refuseOtherStore } from '../core/measurement-store.ts'
 import type { Report } from '../domain/finding.ts'
 import { HOUR_MS } from '../domain/time.ts'
 import { usage } from '../operations/operations.ts'

@@ -158,7 +158,7 @@ async function checkTieBreaks(
 }
 
 async function checkStore({ scope, progress, report }: Verifying, control: Connection) {
-  const reader = openReader(scope)
+  const reader = await openReader(scope)
   const store = openStore(scope)
   const audit = store instanceof MeasurementAudit ? store : undefined
   const of = { control: createAccounts(control), store, audit, reader, report }

@@ -1,13 +1,16 @@
 // Has a running service carry out operations, over the socket in its DATA_DIR.
 
 import { existsSync } from 'node:fs'
-import { request } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { SECOND_MS } from '../domain/time.ts'
 import { OperationError } from '../operations/operations.ts'
 import type { Failure, Operations } from '../operations/operations.ts'
 import { operationsSocketPath, SOCKET_FILE } from './path.ts'
+
+// An import would read all properties of node:http, and so load the WebSocket client that a command
+// never needs: several times as long as the rest of the module.
+const { request } = process.getBuiltinModule('node:http')
 
 /** As long as commands wait for a service that is just starting. */
 const ANSWER_MS_MAX = 10 * SECOND_MS

@@ -13,7 +13,8 @@ import { SqliteMeasurementWriter } from '../sqlite/measurements/measurement-writ
 import { systemClock } from '../system/clock.ts'
 import { pause } from '../system/pause.ts'
 import { createLog, standardOutput } from '../system/log.ts'
-import { openInfluxWriter } from '../influx/open-writer.ts'
+import type { InfluxTarget } from '../influx/connection.ts'
+import type { MeasurementWriter } from '../ports/measurement-store.ts'
 import type { ForwardAnswer, ForwardRequest, ForwardThreadData } from './messages.ts'
 
 /**
@@ -43,7 +44,7 @@ const forwarding = new Forwarding(
     writer:
       influx === undefined
         ? new SqliteMeasurementWriter(join(dataDir, MEASUREMENTS_FILE))
-        : openInfluxWriter(influx, { clock: systemClock, log }),
+        : await openInflux(influx),
     noteState: (isStoreWorking) => answer({ isStoreWorking }),
     pause,
     clock: systemClock,
@@ -62,6 +63,12 @@ port.on('message', (request: ForwardRequest) => {
 })
 forwarding.start()
 answer({ started: true })
+
+/** InfluxDB's client is loaded only when needed. */
+async function openInflux(target: InfluxTarget): Promise<MeasurementWriter> {
+  const { openInfluxWriter } = await import('../influx/open-writer.ts')
+  return openInfluxWriter(target, { clock: systemClock, log })
+}
 
 async function close(): Promise<void> {
   await forwarding.close()
