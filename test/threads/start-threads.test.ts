@@ -13,8 +13,8 @@ import type { WritingThreads } from '../../src/threads/start-threads.ts'
 import { damageLeaf } from '../support/damage.ts'
 import { until } from '../support/until.ts'
 
-const EPOCH_EVENTS = 2 ** 13
-const GROUP = 8_000
+const EPOCH_EVENTS = 2 ** 10
+const GROUP = 1_000
 const NOW_MS = 1_800_000_000_000
 
 describe('the threads that write', () => {
