@@ -163,9 +163,9 @@ export class Database implements Sql {
   }
 
   async #connect(): Promise<pg.PoolClient> {
-    if (this.#isCut) throw postponedError('shutting_down')
     let failure: unknown
     for (const at of this.#pools.keys()) {
+      if (this.#isCut) throw postponedError('shutting_down')
       const place = (this.#at + at) % this.#pools.length
       try {
         const client = await this.#pools[place]?.connect()

@@ -40,8 +40,7 @@ export const MAKE_STREAM = `
 /** Waits for the last owner's transaction: afterwards its outcome is final. */
 export const TAKE_STREAM = `
   UPDATE streams SET fence = fence + 1, owner = $2, lease_until = ${LEASE}
-  WHERE shard = $1 AND stream_id = $3
-  RETURNING stream_id AS stream, fence`
+  WHERE shard = $1 AND stream_id = $3`
 
 export const LEAVE_STREAM = `
   UPDATE streams SET lease_until = NULL WHERE shard = $1 AND stream_id = $2 AND fence = $3`

@@ -149,6 +149,7 @@ export class Lane {
       const held = free.rows[0] ?? (await this.#makeStream(session))
       if (held === undefined) continue
       this.#lastStream = held.stream
+      await session.refuseTakenOver()
       return held
     }
   }
@@ -171,10 +172,9 @@ export class Lane {
     const check = new CommitCheck(session, this.#settings.durability)
     const begun = check.begin()
     const { owner } = this.#settings
-    const taking = session.send<HeldStream>(sql.TAKE_STREAM, [this.#shard, owner, stream])
-    await Promise.all([begun, taking])
+    await Promise.all([begun, session.send(sql.TAKE_STREAM, [this.#shard, owner, stream])])
     await check.commit([])
-    this.#held = (await taking).rows[0]
+    this.#lastStream = stream
     const { rowCount } = await session.send(sql.FIND_GROUP, [this.#shard, stream, seq, groupId])
     if (rowCount !== 1) return undefined
     this.#settings.seen.noteRow(stream, seq)
@@ -204,9 +204,7 @@ export class Lane {
   /** Prepares another attempt. @throws the error, if another attempt would be useless */
   async #recover(error: unknown, isUnknown: boolean): Promise<void> {
     if (error instanceof Fenced) {
-      // Perhaps by a takeover of another node, after which the data must be marked again: a new
-      // connection does that.
-      this.#drop()
+      this.#held = undefined
       this.#lastStream = 0
       return
     }

@@ -3,7 +3,7 @@
 
 import type pg from 'pg'
 import { postponedError } from '../../domain/errors.ts'
-import { connectAlone, endConnection, prepared } from '../server/connection.ts'
+import { connectAlone, endConnection, prepared, readRow } from '../server/connection.ts'
 import type { Opening } from '../server/connection.ts'
 import { durabilityFault, isSameDurability, READ_DURABILITY } from '../server/durability.ts'
 import type { Durability, DurabilityRow } from '../server/durability.ts'
@@ -15,6 +15,9 @@ export class ConnectionLost extends Error {}
 
 /** The COMMIT was sent, and may or may not have made everything durable. */
 export class CommitUnknown extends Error {}
+
+/** A restore locks this row before it fences streams. */
+const READ_EPOCH = 'SELECT epoch FROM data_identity FOR SHARE'
 
 export interface SessionSettings {
   readonly databaseUrl: string
@@ -29,12 +32,15 @@ type Outcome<Value> = PromiseSettledResult<Value>
 export class Session {
   readonly #client: pg.Client
   readonly #tables: ShardTables | undefined
+  /** Of the data, when the connection was greeted. */
+  readonly #epoch: string
   #warnings = 0
   /** What made the server refuse the statements behind it, until the transaction ends. */
   #failure: unknown
 
-  private constructor(client: pg.Client, tables: ShardTables | undefined) {
+  private constructor(client: pg.Client, epoch: string, tables: ShardTables | undefined) {
     this.#client = client
+    this.#epoch = epoch
     this.#tables = tables
     client.on('notice', () => this.#warnings++)
   }
@@ -44,13 +50,15 @@ export class Session {
    * @throws Error if no host can be used now
    */
   static async open(databaseUrl: string, opening?: Opening, shard?: number): Promise<Session> {
+    let epoch = ''
     let tables: ShardTables | undefined
     const greet = async (client: pg.ClientBase) => {
+      epoch = await readEpoch(client)
       await opening?.greet?.(client)
       if (shard !== undefined) tables = await ShardTables.find(client, shard)
     }
     const client = await connectAlone(databaseUrl, true, { ...opening, greet })
-    return new Session(client, tables)
+    return new Session(client, epoch, tables)
   }
 
   /** How many warnings and notices the server has sent so far. */
@@ -86,6 +94,18 @@ export class Session {
     const holding = this.send(HOLD_SHARD, shard)
     const [, { rowCount }] = await Promise.all([holding, this.send(IS_SHARD_HERE, shard)])
     if (rowCount !== 1) throw new ConnectionLost('the shard was moved to another server, or split')
+  }
+
+  /**
+   * To be called whenever a stream was taken, because only greetings mark the data of which
+   * something may be lacking. A restore that is under way is waited for; a later one finds the
+   * stream, and fences it.
+   *
+   * @throws ConnectionLost: the data were taken over since the greeting
+   */
+  async refuseTakenOver(): Promise<void> {
+    const { rows } = await this.send<{ epoch: string }>(READ_EPOCH)
+    if (rows[0]?.epoch !== this.#epoch) throw new ConnectionLost('the data were taken over')
   }
 
   /** Callers that have sent several statements do not learn of the failed one first. */
@@ -187,6 +207,10 @@ function refuseRolledBack(
   if (committed.value.command === 'COMMIT') return
   const failed = sent.find(({ status }) => status === 'rejected')
   throw failed?.status === 'rejected' ? failed.reason : new Error('BUG: COMMIT was rolled back')
+}
+
+async function readEpoch(client: pg.ClientBase): Promise<string> {
+  return (await readRow<{ epoch: string }>(client, 'SELECT epoch FROM data_identity')).epoch
 }
 
 function ignore(): void {}

@@ -1,7 +1,8 @@
-// The tables of a shard on Citus, as its server names them. Citus plans every statement on tables
-// that are spread over machines anew, which costs several times what it does; on a shard's own
-// tables it is PostgreSQL's work alone. Citus moves shards to other servers: it waits for whoever
-// holds a shard, and who holds it then looks whether it is still there.
+// The tables of a shard on Citus, and its server's copy of `data_identity`, as that server names
+// them. Citus plans every statement on tables that are spread over machines anew, which costs
+// several times what it does; on a shard's own tables it is PostgreSQL's work alone. Citus moves
+// shards to other servers: it waits for whoever holds a shard, and who holds it then looks whether
+// it is still there.
 
 import type pg from 'pg'
 
@@ -11,6 +12,10 @@ const FIND = `
     LATERAL (SELECT get_shard_id_for_distribution_column(logicalrelid, $1::smallint) AS id) AS s
   WHERE colocationid = (
     SELECT colocationid FROM pg_dist_partition WHERE logicalrelid = 'shards'::regclass)`
+const FIND_COPY = `
+  SELECT logicalrelid::text AS name, shardid::float8 AS "shardId",
+    shard_name(logicalrelid, shardid) AS own
+  FROM pg_dist_shard WHERE logicalrelid = 'data_identity'::regclass`
 
 /** Until the transaction ends: what Citus itself does before it writes. `$1` is one of its ids. */
 export const HOLD_SHARD = `
@@ -41,7 +46,9 @@ export class ShardTables {
   }
 
   static async find(client: pg.ClientBase, shard: number): Promise<ShardTables> {
-    return new ShardTables((await client.query<TableRow>(FIND, [shard])).rows)
+    const { rows } = await client.query<TableRow>(FIND, [shard])
+    const copy = await client.query<TableRow>(FIND_COPY)
+    return new ShardTables([...rows, ...copy.rows])
   }
 
   /** The statement on the shard's own tables. */
