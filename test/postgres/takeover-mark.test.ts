@@ -6,13 +6,11 @@ import { expect } from 'chai'
 import { connectAlone } from '../../src/postgres/server/connection.ts'
 import { declareRestored } from '../../src/postgres/server/renewal.ts'
 import { addUsers, ask, findNoIds, newLane, sendEvent, statusOf } from '../support/lanes.ts'
+import { countLockWaits } from '../support/lock-waits.ts'
 import { newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 
-const WAITING = `
-  SELECT 1 FROM pg_stat_activity
-  WHERE datname = current_database() AND wait_event_type = 'Lock'`
 /** As on a full disk. */
 const REFUSE_STREAMS = `
   CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
@@ -44,9 +42,9 @@ describe('the mark of what another server may lack', () => {
     const obstacle = await connectAlone(url, false)
     await obstacle.query('BEGIN; SELECT 1 FROM stream_forwarded FOR UPDATE')
     const restoring = declareRestored(url, findNoIds)
-    await until('the restore waits', async () => (await ask(url, WAITING)).length === 1)
+    await until('the restore waits', async () => (await countLockWaits(url)) === 1)
     const sending = send(second, 2, 'second')
-    await until('the lane waits for it', async () => (await ask(url, WAITING)).length === 2)
+    await until('the lane waits for it', async () => (await countLockWaits(url)) === 2)
     await obstacle.end()
     await restoring
     expect(await sending).to.equal('created')

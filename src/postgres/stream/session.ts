@@ -16,8 +16,13 @@ export class ConnectionLost extends Error {}
 /** The COMMIT was sent, and may or may not have made everything durable. */
 export class CommitUnknown extends Error {}
 
+const READ_EPOCH = 'SELECT epoch FROM data_identity'
 /** A restore locks this row before it fences streams. */
-const READ_EPOCH = 'SELECT epoch FROM data_identity FOR SHARE'
+const HOLD_EPOCH = `${READ_EPOCH} FOR SHARE`
+
+interface EpochRow {
+  readonly epoch: string
+}
 
 export interface SessionSettings {
   readonly databaseUrl: string
@@ -53,7 +58,7 @@ export class Session {
     let epoch = ''
     let tables: ShardTables | undefined
     const greet = async (client: pg.ClientBase) => {
-      epoch = await readEpoch(client)
+      ;({ epoch } = await readRow<EpochRow>(client, READ_EPOCH))
       await opening?.greet?.(client)
       if (shard !== undefined) tables = await ShardTables.find(client, shard)
     }
@@ -104,7 +109,7 @@ export class Session {
    * @throws ConnectionLost: the data were taken over since the greeting
    */
   async refuseTakenOver(): Promise<void> {
-    const { rows } = await this.send<{ epoch: string }>(READ_EPOCH)
+    const { rows } = await this.send<EpochRow>(HOLD_EPOCH)
     if (rows[0]?.epoch !== this.#epoch) throw new ConnectionLost('the data were taken over')
   }
 
@@ -207,10 +212,6 @@ function refuseRolledBack(
   if (committed.value.command === 'COMMIT') return
   const failed = sent.find(({ status }) => status === 'rejected')
   throw failed?.status === 'rejected' ? failed.reason : new Error('BUG: COMMIT was rolled back')
-}
-
-async function readEpoch(client: pg.ClientBase): Promise<string> {
-  return (await readRow<{ epoch: string }>(client, 'SELECT epoch FROM data_identity')).epoch
 }
 
 function ignore(): void {}
