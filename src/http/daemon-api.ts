@@ -1,5 +1,5 @@
 // The API of daemons, as a table: address · right · input · handler. Once the token has the right,
-// the input is read from the request, and the handler is called with it (routes.ts).
+// the input is read from the request, and the handler is called with it (routes/routes.ts).
 
 import type { Histories } from './answers/history-answer.ts'
 import type { SensorLists } from './answers/sensor-list.ts'
@@ -9,7 +9,7 @@ import type { MeSources } from './requests/me.ts'
 import { measurement, postMeasurement } from './requests/measurement.ts'
 import { measurementBatch, postBatch } from './batch/measurement-batch.ts'
 import type { BatchIntake } from './batch/measurement-batch.ts'
-import { none } from './input.ts'
+import { none } from './routes/input.ts'
 import {
   deleteSensor,
   listSensors,
@@ -17,8 +17,8 @@ import {
   sensorPatch,
   showSensor,
 } from './requests/sensors.ts'
-import { ApiRoutes, DAEMON_API_BASE } from './routes.ts'
-import type { RouteTable } from './routes.ts'
+import { ApiRoutes, DAEMON_API_BASE } from './routes/routes.ts'
+import type { RouteTable } from './routes/routes.ts'
 
 interface Collaborators extends BatchIntake, Histories, MeSources, SensorLists {}
 

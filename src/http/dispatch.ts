@@ -8,10 +8,10 @@ import type { TokenKind } from '../domain/access.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { DataIdentity } from '../ports/control-reader.ts'
 import { authenticate, readBearerToken } from './callers/authenticate.ts'
-import type { CallState } from './call.ts'
+import type { CallState } from './call/call.ts'
 import type { AddressLimit, RateLimits } from './callers/rate-limit.ts'
-import { DAEMON_API_BASE, MOBILE_API_BASE } from './routes.ts'
-import type { CallContext, RouteTable } from './routes.ts'
+import { DAEMON_API_BASE, MOBILE_API_BASE } from './routes/routes.ts'
+import type { CallContext, RouteTable } from './routes/routes.ts'
 
 /** The route label of a request whose path is unknown, or not looked up for lack of a token. */
 const OTHER_ROUTES = {

@@ -5,9 +5,9 @@ import type { MetricsSource } from '../ports/system.ts'
 import { showHealth, showReadiness } from './requests/health.ts'
 import type { ReadinessSources } from './requests/health.ts'
 import { showMetrics } from './requests/metrics.ts'
-import { anything } from './input.ts'
-import { OpenRoutes } from './routes.ts'
-import type { RouteTable } from './routes.ts'
+import { anything } from './routes/input.ts'
+import { OpenRoutes } from './routes/routes.ts'
+import type { RouteTable } from './routes/routes.ts'
 
 export interface OperationsApiCollaborators extends ReadinessSources {
   readonly metrics: MetricsSource

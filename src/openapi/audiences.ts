@@ -3,7 +3,7 @@
 
 import type { ErrorCode } from '../domain/errors.ts'
 import type { JsonObject } from '../http/body/schema-files.ts'
-import { DAEMON_API_BASE, MOBILE_API_BASE } from '../http/routes.ts'
+import { DAEMON_API_BASE, MOBILE_API_BASE } from '../http/routes/routes.ts'
 import type { NamedExample } from './named-examples.ts'
 import { toOpenApi30 } from './openapi-3-0.ts'
 import { problemResponses } from './problem-answers.ts'

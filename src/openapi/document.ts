@@ -7,8 +7,8 @@ import { INFLUX_HEADERS, INFLUX_SECURITY_SCHEMES, influxPaths } from './influx-c
 import { HEADER_PARAMETERS, NOT_MODIFIED, operationOf } from './operation.ts'
 import { codesOf, problemExamples, problemResponses } from './problem-answers.ts'
 import type { AboutApi } from '../http/pages/documents-api.ts'
-import { DAEMON_API_BASE, MOBILE_API_BASE } from '../http/routes.ts'
-import type { RouteRow } from '../http/routes.ts'
+import { DAEMON_API_BASE, MOBILE_API_BASE } from '../http/routes/routes.ts'
+import type { RouteRow } from '../http/routes/routes.ts'
 import { historyParameters, schemaComponents } from './schemas.ts'
 import type { JsonObject } from '../http/body/schema-files.ts'
 

@@ -3,8 +3,8 @@
 
 import { explainedCodes } from '../http/answers/problems.ts'
 import type { JsonObject } from '../http/body/schema-files.ts'
-import { MOBILE_API_BASE } from '../http/routes.ts'
-import type { RouteRow } from '../http/routes.ts'
+import { MOBILE_API_BASE } from '../http/routes/routes.ts'
+import type { RouteRow } from '../http/routes/routes.ts'
 import { DOCUMENTS } from './audiences.ts'
 import { DESCRIPTIONS } from './descriptions.ts'
 import { codesOf, headerReferences, problemReferences } from './problem-answers.ts'

@@ -5,7 +5,7 @@ import { STATUS_CODES } from 'node:http'
 import type { ErrorCode } from '../domain/errors.ts'
 import { exampleOf } from '../http/answers/problem-example.ts'
 import { problemOf } from '../http/answers/problems.ts'
-import type { RouteRow } from '../http/routes.ts'
+import type { RouteRow } from '../http/routes/routes.ts'
 import type { JsonObject } from '../http/body/schema-files.ts'
 
 const PROBLEM = { $ref: '#/components/schemas/Problem' }

@@ -2,8 +2,8 @@
 // Kotlin with OkHttp, and Swift. The address is in THERMOLOG_URL, the token in THERMOLOG_TOKEN. A
 // test runs the first three of each.
 
-import { DAEMON_API_BASE, MOBILE_API_BASE } from '../http/routes.ts'
-import type { RouteRow } from '../http/routes.ts'
+import { DAEMON_API_BASE, MOBILE_API_BASE } from '../http/routes/routes.ts'
+import type { RouteRow } from '../http/routes/routes.ts'
 import { EXAMPLES } from './examples.ts'
 import type { RouteDescription } from './route-description.ts'
 

@@ -10,11 +10,12 @@ export function fileTargets(sources: readonly SourceFile[]): Map<string, string[
   )
 }
 
-/** A folder, or a file that lies beside folders, with what its files import from others. */
+/** What the files of each folder import from others; each file of src/ itself is its own room. */
 export function folderTargets(sources: readonly SourceFile[]): Map<string, string[]> {
-  const parentOf = (path: string) => path.slice(0, path.lastIndexOf('/'))
-  const withFolders = new Set(sources.map(({ path }) => parentOf(parentOf(path))))
-  const folderOf = (path: string) => (withFolders.has(parentOf(path)) ? path : parentOf(path))
+  const folderOf = (path: string) => {
+    const folder = path.slice(0, path.lastIndexOf('/'))
+    return folder === 'src' ? path : folder
+  }
   const targets = new Map<string, string[]>()
   for (const [path, imported] of fileTargets(sources)) {
     const folder = folderOf(path)

@@ -4,7 +4,7 @@
 import { ServiceError, postponedError } from '../../domain/errors.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
 import type { Log } from '../../ports/system.ts'
-import type { Call } from '../call.ts'
+import type { Call } from '../call/call.ts'
 import { boundedFaults } from './fault-list.ts'
 import { problemOf } from './problems.ts'
 import type { Problem } from '../../../schemas/messages.d.ts'

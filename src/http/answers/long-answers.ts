@@ -13,7 +13,7 @@ import { postponedError } from '../../domain/errors.ts'
 import type { ServiceError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
-import { ClientGone } from '../call.ts'
+import { ClientGone } from '../call/call.ts'
 import { Turns } from './turns.ts'
 
 /** A client that we have waited for less than this is not slow yet. */

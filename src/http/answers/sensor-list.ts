@@ -3,8 +3,8 @@
 // requests at a time, as those that have read their sensors keep them in memory.
 
 import type { Sensors, SensorState } from '../../sensors/sensors.ts'
-import { answerJson, answerUnchanged, ClientGone, entityTag, isKnown } from '../call.ts'
-import type { ApiCall } from '../call.ts'
+import { answerJson, answerUnchanged, ClientGone, entityTag, isKnown } from '../call/call.ts'
+import type { ApiCall } from '../call/call.ts'
 import type { LongAnswer, LongAnswers } from './long-answers.ts'
 import { presentSensor } from './present.ts'
 

@@ -3,7 +3,7 @@
 import type { RequestFault } from '../../domain/errors.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { Refused, RefusedWriter } from '../../ports/refused.ts'
-import type { ApiCall } from '../call.ts'
+import type { ApiCall } from '../call/call.ts'
 
 /** What is refused, and why. */
 export type Refusal = Omit<Refused, 'userId' | 'tokenId' | 'serialNumberPrefix' | 'receivedAtMs'>

@@ -7,7 +7,7 @@ import type { SubmittedMeasurement, SubmittedMeasurements } from '../../domain/m
 import { formatInstant } from '../../domain/time.ts'
 import { ScannedBatch } from './scan-batch.ts'
 import { batchElementsMax, faultsIn, isBatchFrame } from '../body/validate.ts'
-import { hasAtMost, membersOf } from '../input.ts'
+import { hasAtMost, membersOf } from '../routes/input.ts'
 import { readElement } from './read-element.ts'
 
 const EVENT_ID_CODE_POINTS_MAX = common.$defs.eventId.maxLength

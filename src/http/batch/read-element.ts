@@ -7,8 +7,8 @@ import { elementFaultsMax } from '../../domain/limits.ts'
 import type { SubmittedMeasurement } from '../../domain/measurement.ts'
 import { parseInstant } from '../../domain/time.ts'
 import { faultsIn, isMeasurement } from '../body/validate.ts'
-import type { ApiCall } from '../call.ts'
-import { loneSurrogate, membersOf, notAnInstant, readValid } from '../input.ts'
+import type { ApiCall } from '../call/call.ts'
+import { loneSurrogate, membersOf, notAnInstant, readValid } from '../routes/input.ts'
 import type { ReadMeasurements } from './submission.ts'
 
 /**

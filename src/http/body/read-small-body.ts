@@ -3,8 +3,8 @@
 // waits forever for a compressed upload that breaks off. So types are checked first, its errors are
 // translated, and compressed bodies go through the gate.
 
-import { ClientGone } from '../call.ts'
-import type { Call } from '../call.ts'
+import { ClientGone } from '../call/call.ts'
+import type { Call } from '../call/call.ts'
 import { setTimeout as pause } from 'node:timers/promises'
 import bodyParser from 'koa-bodyparser'
 import { ServiceError } from '../../domain/errors.ts'

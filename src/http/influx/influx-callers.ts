@@ -3,7 +3,7 @@
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { DataIdentity } from '../../ports/control-reader.ts'
-import type { ApiCall, Call } from '../call.ts'
+import type { ApiCall, Call } from '../call/call.ts'
 import { authenticate, readBearerToken, requireRight } from '../callers/authenticate.ts'
 import type { TokenChecks } from '../callers/authenticate.ts'
 import type { AddressLimit, RateLimits } from '../callers/rate-limit.ts'

@@ -4,8 +4,8 @@
 import type { ErrorCode, ServiceError } from '../../domain/errors.ts'
 import type { Log } from '../../ports/system.ts'
 import { logFault, presentError, publicError } from '../answers/errors.ts'
-import { answerJson } from '../call.ts'
-import type { Call } from '../call.ts'
+import { answerJson } from '../call/call.ts'
+import type { Call } from '../call/call.ts'
 
 export type WriteVersion = 'v1' | 'v2'
 

@@ -3,12 +3,12 @@
 // ignored.
 
 import type { Log, Metrics } from '../../ports/system.ts'
-import { answerJson, ClientGone } from '../call.ts'
-import type { Call } from '../call.ts'
+import { answerJson, ClientGone } from '../call/call.ts'
+import type { Call } from '../call/call.ts'
 import { linesBody, statementForm } from '../body/gate.ts'
-import { anything } from '../input.ts'
-import { OpenRoutes } from '../routes.ts'
-import type { RouteTable } from '../routes.ts'
+import { anything } from '../routes/input.ts'
+import { OpenRoutes } from '../routes/routes.ts'
+import type { RouteTable } from '../routes/routes.ts'
 import { InfluxCallers, refuseCrossSite } from './influx-callers.ts'
 import type { InfluxCallersCollaborators } from './influx-callers.ts'
 import { answerFailure, answerUnread } from './line-answers.ts'

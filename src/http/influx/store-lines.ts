@@ -11,7 +11,7 @@
 import { submissionMeasurementsMax } from '../../domain/limits.ts'
 import { submitLines } from '../../ingest/submit-lines.ts'
 import type { LineBody, LinePart, LineReading } from '../../line-protocol/read-lines.ts'
-import type { ApiCall } from '../call.ts'
+import type { ApiCall } from '../call/call.ts'
 import type { BatchIntake } from '../batch/measurement-batch.ts'
 import type { WriteOutcome } from './line-answers.ts'
 import type { ProvenTokens } from './proven-tokens.ts'

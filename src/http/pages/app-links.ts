@@ -3,11 +3,11 @@
 
 import type { AppLinks } from '../../domain/app-links.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { answerJson } from '../call.ts'
-import type { Call } from '../call.ts'
-import { anything } from '../input.ts'
-import { OpenRoutes } from '../routes.ts'
-import type { RouteTable } from '../routes.ts'
+import { answerJson } from '../call/call.ts'
+import type { Call } from '../call/call.ts'
+import { anything } from '../routes/input.ts'
+import { OpenRoutes } from '../routes/routes.ts'
+import type { RouteTable } from '../routes/routes.ts'
 import { answerPage } from './html.ts'
 
 const CACHED_FOR_AN_HOUR = 'public, max-age=3600'

@@ -4,16 +4,16 @@
 
 import { readFile } from 'node:fs/promises'
 import { ServiceError } from '../../domain/errors.ts'
-import type { Call } from '../call.ts'
-import { anything } from '../input.ts'
+import type { Call } from '../call/call.ts'
+import { anything } from '../routes/input.ts'
 import { DOCS_STYLE } from './docs-style.ts'
 import { explainProblem, listProblems } from './explain-problem.ts'
 import { answerPage, escapeHtml, linksTo, PLAIN_STYLE } from './html.ts'
 import { kept } from './kept.ts'
 import { answerFile, nameOf, staticFile } from './static-file.ts'
 import type { StaticFile } from './static-file.ts'
-import { OpenRoutes } from '../routes.ts'
-import type { RouteRow, RouteTable } from '../routes.ts'
+import { OpenRoutes } from '../routes/routes.ts'
+import type { RouteRow, RouteTable } from '../routes/routes.ts'
 
 /** The OpenAPI documents. */
 export interface ApiDescription {

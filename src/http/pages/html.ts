@@ -1,6 +1,6 @@
 // Small pages for people: explanations of problems, and what is shown where a page is missing.
 
-import type { Call } from '../call.ts'
+import type { Call } from '../call/call.ts'
 
 const POLICY = [
   "default-src 'none'",

@@ -3,8 +3,8 @@
 
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
-import { answerUnchanged, entityTag, isKnown } from '../call.ts'
-import type { Call } from '../call.ts'
+import { answerUnchanged, entityTag, isKnown } from '../call/call.ts'
+import type { Call } from '../call/call.ts'
 
 /** By the ending of the name. */
 const TYPES: Readonly<Record<string, string>> = {

@@ -7,15 +7,15 @@
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { ServiceError } from '../../domain/errors.ts'
-import type { Call } from '../call.ts'
-import { anything } from '../input.ts'
+import type { Call } from '../call/call.ts'
+import { anything } from '../routes/input.ts'
 import { escapeHtml } from './html.ts'
 import { joinModules } from './joined-modules.ts'
 import { kept } from './kept.ts'
 import { answerFile, nameOf, staticFile } from './static-file.ts'
 import type { StaticFile } from './static-file.ts'
-import { OpenRoutes } from '../routes.ts'
-import type { RouteTable } from '../routes.ts'
+import { OpenRoutes } from '../routes/routes.ts'
+import type { RouteTable } from '../routes/routes.ts'
 
 const PAGE_POLICY = [
   "default-src 'none'",

@@ -1,8 +1,8 @@
 // What an app needs before sign-in: its name and how people sign in.
 
 import type { IdentityProvider } from '../../ports/identity.ts'
-import { answerJson, answerUnchanged, entityTag, isKnown } from '../call.ts'
-import type { Call } from '../call.ts'
+import { answerJson, answerUnchanged, entityTag, isKnown } from '../call/call.ts'
+import type { Call } from '../call/call.ts'
 import { presentBootstrap } from '../answers/present.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
 

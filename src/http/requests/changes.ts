@@ -2,11 +2,11 @@
 
 import type { RequestFault } from '../../domain/errors.ts'
 import type { Sensors } from '../../sensors/sensors.ts'
-import { answerJson } from '../call.ts'
-import type { ApiCall } from '../call.ts'
+import { answerJson } from '../call/call.ts'
+import type { ApiCall } from '../call/call.ts'
 import { presentChanges } from '../answers/present.ts'
-import { none, readQuery, throwFaults } from '../input.ts'
-import type { Input } from '../input.ts'
+import { none, readQuery, throwFaults } from '../routes/input.ts'
+import type { Input } from '../routes/input.ts'
 
 /** The cursor, `undefined` without one. */
 export const changesQuery: Input<string | undefined> = {

@@ -1,7 +1,7 @@
 // Everything for the first page of an app in one response, from one read transaction of the control
 // data, so it never waits for the measurement store.
 
-import type { ApiCall } from '../call.ts'
+import type { ApiCall } from '../call/call.ts'
 import { presentDashboard } from '../answers/present.ts'
 import { answerSensorList } from '../answers/sensor-list.ts'
 import type { SensorLists } from '../answers/sensor-list.ts'

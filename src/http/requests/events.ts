@@ -4,7 +4,7 @@
 // The text is produced as fast as the client reads it. A slow client has no queue, only a position
 // among the events, so it takes no memory and gets the newest state of each sensor.
 
-import { ClientGone } from '../call.ts'
+import { ClientGone } from '../call/call.ts'
 import { Readable } from 'node:stream'
 import type { AccessTokens } from '../../access/tokens.ts'
 import { SECOND_MS } from '../../domain/time.ts'
@@ -12,7 +12,7 @@ import type { Clock } from '../../ports/system.ts'
 import type { LiveSensors } from '../../sensors/live-sensors.ts'
 import type { Subscription } from '../../sensors/subscription.ts'
 import { readBearerToken } from '../callers/authenticate.ts'
-import type { ApiCall } from '../call.ts'
+import type { ApiCall } from '../call/call.ts'
 import { presentEvent } from '../answers/present.ts'
 
 /** How long a client should wait before it reconnects. */

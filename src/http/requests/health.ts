@@ -8,8 +8,8 @@ import { SECOND_MS } from '../../domain/time.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import type { QueueFigures } from '../../ports/journal-queue.ts'
 import type { DatabaseWatch } from '../../ports/system.ts'
-import { answerJson } from '../call.ts'
-import type { Call } from '../call.ts'
+import { answerJson } from '../call/call.ts'
+import type { Call } from '../call/call.ts'
 
 /** All who come through it count as one caller. */
 const UNNAMED_PROXY = 'Requests come through a proxy that TRUST_PROXY does not name.'

@@ -8,11 +8,11 @@ import type { Sensor } from '../../domain/sensor.ts'
 import { refuseTooManyBuckets, resolveQuestion } from '../../history/buckets.ts'
 import { historyVersion } from '../../history/read-history.ts'
 import type { Sensors } from '../../sensors/sensors.ts'
-import type { ApiCall, SensorCall } from '../call.ts'
+import type { ApiCall, SensorCall } from '../call/call.ts'
 import { answerHistories } from '../answers/history-answer.ts'
 import type { Histories } from '../answers/history-answer.ts'
-import { checkParameters, none, readInstant, readParameters } from '../input.ts'
-import type { Input } from '../input.ts'
+import { checkParameters, none, readInstant, readParameters } from '../routes/input.ts'
+import type { Input } from '../routes/input.ts'
 
 export const historyQuery: Input<ResolvedQuestion> = {
   ...none,

@@ -2,13 +2,13 @@
 
 import type { LinkUse, SignInLinks } from '../../access/sign-in-links.ts'
 import { isEmail } from '../../domain/access.ts'
-import { answerJson } from '../call.ts'
-import type { Call } from '../call.ts'
+import { answerJson } from '../call/call.ts'
+import type { Call } from '../call/call.ts'
 import { presentSignIn } from '../answers/present.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
 import type { AddressLimit } from '../callers/rate-limit.ts'
-import { nameFaults, openJsonInput } from '../input.ts'
-import type { OpenInput, Sent } from '../input.ts'
+import { nameFaults, openJsonInput } from '../routes/input.ts'
+import type { OpenInput, Sent } from '../routes/input.ts'
 import { appNameOf } from './sign-in.ts'
 
 /** The code of a link; counted against its address before the body is read. */

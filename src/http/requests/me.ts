@@ -2,8 +2,8 @@
 
 import type { AccessTokens } from '../../access/tokens.ts'
 import type { DataIdentity } from '../../ports/control-reader.ts'
-import { answerJson } from '../call.ts'
-import type { ApiCall } from '../call.ts'
+import { answerJson } from '../call/call.ts'
+import type { ApiCall } from '../call/call.ts'
 import { presentDaemonMe, presentUser } from '../answers/present.ts'
 
 export interface MeSources {

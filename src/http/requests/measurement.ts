@@ -11,9 +11,9 @@ import { readSubmission, receiptOf } from '../batch/submission.ts'
 import type { Intake, ReadMeasurements } from '../batch/submission.ts'
 import { jsonBody } from '../body/gate.ts'
 import { readJson } from '../body/read-json.ts'
-import { answerJson } from '../call.ts'
-import type { ApiCall } from '../call.ts'
-import type { Input } from '../input.ts'
+import { answerJson } from '../call/call.ts'
+import type { ApiCall } from '../call/call.ts'
+import type { Input } from '../routes/input.ts'
 
 /** One measurement. */
 export function measurement(intake: Intake): Input<ReadMeasurements> {

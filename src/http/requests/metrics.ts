@@ -4,7 +4,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { ServiceError } from '../../domain/errors.ts'
 import { readBearerToken } from '../callers/authenticate.ts'
 import type { MetricsSource } from '../../ports/system.ts'
-import type { Call } from '../call.ts'
+import type { Call } from '../call/call.ts'
 
 /** @param token `undefined`: none is required */
 export function showMetrics(metrics: Pick<MetricsSource, 'render'>, token: string | undefined) {

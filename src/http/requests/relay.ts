@@ -3,12 +3,12 @@
 // logged; the code is useless without the verifier, which has never left the phone.
 
 import { ServiceError } from '../../domain/errors.ts'
-import type { Call } from '../call.ts'
+import type { Call } from '../call/call.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
 import { openForm } from '../body/gate.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
-import { none } from '../input.ts'
-import type { OpenInput } from '../input.ts'
+import { none } from '../routes/input.ts'
+import type { OpenInput } from '../routes/input.ts'
 
 const RELAYED = ['code', 'state', 'iss', 'error', 'error_description']
 const SEE_OTHER = 303

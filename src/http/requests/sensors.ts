@@ -3,12 +3,12 @@
 import { ServiceError } from '../../domain/errors.ts'
 import type { SensorChange } from '../../domain/sensor.ts'
 import type { Sensors } from '../../sensors/sensors.ts'
-import { answerJson } from '../call.ts'
-import type { ApiCall, SensorCall } from '../call.ts'
+import { answerJson } from '../call/call.ts'
+import type { ApiCall, SensorCall } from '../call/call.ts'
 import { presentSensor } from '../answers/present.ts'
 import { answerSensorList } from '../answers/sensor-list.ts'
 import type { SensorLists } from '../answers/sensor-list.ts'
-import { jsonInput, nameFaults } from '../input.ts'
+import { jsonInput, nameFaults } from '../routes/input.ts'
 
 export function listSensors(lists: SensorLists) {
   return (call: ApiCall): Promise<void> =>

@@ -2,10 +2,10 @@
 
 import type { AccessTokens } from '../../access/tokens.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { answerJson } from '../call.ts'
-import type { ApiCall } from '../call.ts'
+import { answerJson } from '../call/call.ts'
+import type { ApiCall } from '../call/call.ts'
 import { presentSession } from '../answers/present.ts'
-import { parseId } from '../input.ts'
+import { parseId } from '../routes/input.ts'
 
 export function listSessions(tokens: AccessTokens) {
   return async (call: ApiCall): Promise<void> => {

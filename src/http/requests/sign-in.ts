@@ -3,15 +3,15 @@
 import type { SignIn } from '../../access/sign-in.ts'
 import type { AuthorizationGrant } from '../../domain/access.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { answerJson } from '../call.ts'
-import type { Call } from '../call.ts'
+import { answerJson } from '../call/call.ts'
+import type { Call } from '../call/call.ts'
 import { presentSignIn } from '../answers/present.ts'
 import { isRedirectUri } from '../answers/sign-in-settings.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
 import type { AddressLimit } from '../callers/rate-limit.ts'
-import { openJsonInput } from '../input.ts'
-import type { OpenInput, Sent } from '../input.ts'
+import { openJsonInput } from '../routes/input.ts'
+import type { OpenInput, Sent } from '../routes/input.ts'
 
 /** What an app brings back; counted against its address before the body is read. */
 export function signInRequest(

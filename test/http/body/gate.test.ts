@@ -2,7 +2,7 @@
 // gives its share of the budget back when its request is answered. Method: a plain server whose
 // only work is the reading.
 
-import { ClientGone } from '../../../src/http/call.ts'
+import { ClientGone } from '../../../src/http/call/call.ts'
 import { expect } from 'chai'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'

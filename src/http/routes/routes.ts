@@ -5,12 +5,12 @@
 
 import { Router } from '@koa/router'
 import type { RouterContext } from '@koa/router'
-import type { Right } from '../domain/access.ts'
-import { ServiceError } from '../domain/errors.ts'
-import type { Sensors } from '../sensors/sensors.ts'
-import { requireRight } from './callers/authenticate.ts'
-import type { ApiCall, Call, CallState, SensorCall } from './call.ts'
-import type { BodyGate } from './body/gate.ts'
+import type { Right } from '../../domain/access.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { Sensors } from '../../sensors/sensors.ts'
+import { requireRight } from '../callers/authenticate.ts'
+import type { ApiCall, Call, CallState, SensorCall } from '../call/call.ts'
+import type { BodyGate } from '../body/gate.ts'
 import { parseId } from './input.ts'
 import type { Input, InputFacts, OpenInput } from './input.ts'
 

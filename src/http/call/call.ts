@@ -3,11 +3,11 @@
 
 import type { Context } from 'koa'
 import { hash, randomUUID } from 'node:crypto'
-import type { Principal } from '../domain/access.ts'
-import { ServiceError } from '../domain/errors.ts'
-import type { ErrorCode } from '../domain/errors.ts'
-import type { Sensor } from '../domain/sensor.ts'
-import type { Clock } from '../ports/system.ts'
+import type { Principal } from '../../domain/access.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { ErrorCode } from '../../domain/errors.ts'
+import type { Sensor } from '../../domain/sensor.ts'
+import type { Clock } from '../../ports/system.ts'
 
 export interface Call {
   readonly ctx: Context

@@ -1,18 +1,18 @@
 // What requests contain and how it is read: the query, a JSON body, values in either. All faults
 // are collected before anything is refused.
 
-import { ServiceError } from '../domain/errors.ts'
-import type { RequestFault } from '../domain/errors.ts'
-import { nameCharactersMax } from '../domain/limits.ts'
-import { parseInstant } from '../domain/time.ts'
-import type { ApiCall, Call } from './call.ts'
-import { pointerSegment } from './answers/fault-list.ts'
-import { jsonBody, noBody, sendingOf, signInBody } from './body/gate.ts'
-import type { BodyBounds, BodyGate } from './body/gate.ts'
-import { readJson } from './body/read-json.ts'
-import type { SmallBodyReader } from './body/read-small-body.ts'
-import { allFaultsIn, validated, validators } from './body/validate.ts'
-import type { Requests } from './body/validate.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { RequestFault } from '../../domain/errors.ts'
+import { nameCharactersMax } from '../../domain/limits.ts'
+import { parseInstant } from '../../domain/time.ts'
+import type { ApiCall, Call } from '../call/call.ts'
+import { pointerSegment } from '../answers/fault-list.ts'
+import { jsonBody, noBody, sendingOf, signInBody } from '../body/gate.ts'
+import type { BodyBounds, BodyGate } from '../body/gate.ts'
+import { readJson } from '../body/read-json.ts'
+import type { SmallBodyReader } from '../body/read-small-body.ts'
+import { allFaultsIn, validated, validators } from '../body/validate.ts'
+import type { Requests } from '../body/validate.ts'
 
 /** What a route takes, for the documents too. */
 export interface InputFacts {
