@@ -4,16 +4,26 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { postponedError, ServiceError } from '../domain/errors.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import { presentError } from './answers/errors.ts'
+import type { Connections } from './callers/connections.ts'
 
 const ALL_METHODS = 'GET, HEAD, POST, PATCH, DELETE'
 
-/** Handles a server's `clientError`: 408 for a request that was too slow, 405, else 400. */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  const { _httpMessage: answer } = socket as Duplex & { _httpMessage?: ServerResponse | null }
+/**
+ * Handles a server's `clientError`: 408 for a request that was too slow, 405, else 400. Where others
+ * before it are not answered yet, their answers are the last ones.
+ */
+export function answerClientError(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  connections: Connections,
+): void {
+  if (error.code !== 'ECONNRESET' && connections.noteUnreadable(socket)) return
+  const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse | null }
   // A response that has begun cannot be taken back; cutting the connection shows the failure.
   const canAnswer = socket.writable && !answer?.headersSent && error.code !== 'ECONNRESET'
   if (canAnswer) socket.end(rawAnswer(new ServiceError(codeOf(error))), () => socket.destroy())

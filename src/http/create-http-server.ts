@@ -107,7 +107,8 @@ export function createHttpServer(
   const addresses = new ClientAddresses(settings.trustedProxies, (proxy) => {
     log.warn('requests come through a proxy that TRUST_PROXY does not name', { proxy })
   })
-  const connections = new Connections(addresses, { ...settings, connectionsPerAddressMax })
+  const limits = { ...settings, connectionsPerAddressMax }
+  const connections = new Connections({ addresses, clock }, limits)
   const perAddress = (name: string, perMinute: number) =>
     new AddressLimit(limitOf(rateCounters, name, perMinute), (request) =>
       clientKey(addresses.of(request)),

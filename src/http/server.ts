@@ -19,6 +19,7 @@ import { checkForm, ClientGone, readCall } from './call/call.ts'
 import type { Call, CallState } from './call/call.ts'
 import { answerClientError, refusalAhead, refuseTunnel } from './client-error.ts'
 import type { ClientAddresses } from './callers/client-address.ts'
+import { UNTAKEN_MS_MAX } from './callers/connections.ts'
 import type { Connections } from './callers/connections.ts'
 import { isSubmission } from './dispatch.ts'
 import { logFault, presentError, publicError } from './answers/errors.ts'
@@ -105,12 +106,9 @@ export class HttpServer {
     this.#draining = draining
     this.#connections = connections
     this.#settings = settings
-    const listener = createApp(dispatch, draining, collaborators, settings).callback()
-    const onRequest = (request: IncomingMessage, response: ServerResponse) => {
-      if (connections.noteRequest(request, response)) void listener(request, response)
-      // What is unread when a connection is closed resets it, and the answer may be lost with it.
-      else request.resume()
-    }
+    const handle = createApp(dispatch, draining, collaborators, settings).callback()
+    const onRequest = (request: IncomingMessage, response: ServerResponse) =>
+      connections.take(request, response, handle)
     this.#server = createServer(
       {
         headersTimeout: HEADERS_TIMEOUT_MS,
@@ -128,7 +126,11 @@ export class HttpServer {
     // `Expect: 100-continue` is answered when the body is read; other expectations are ignored.
     this.#server.on('checkContinue', onRequest)
     this.#server.on('checkExpectation', onRequest)
-    this.#server.on('clientError', answerClientError)
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
+      answerClientError(error, socket, connections),
+    )
+    this.#server.timeout = UNTAKEN_MS_MAX
+    this.#server.on('timeout', (socket: Socket) => connections.noteStill(socket))
     this.#server.on('connect', (_request, socket) => refuseTunnel(socket))
   }
 

@@ -3,6 +3,7 @@
 
 import type { Context } from 'koa'
 import { hash, randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { Principal } from '../../domain/access.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
@@ -49,6 +50,12 @@ export interface SensorCall extends ApiCall {
   readonly sensor: Sensor
 }
 
+/** A request that has waited for the answers before it on its connection. */
+export interface WaitingRequest extends IncomingMessage {
+  /** When its head was read. */
+  arrivedAtMs?: number
+}
+
 /**
  * Parses the request's path once, for tokens and routes alike.
  *
@@ -57,13 +64,14 @@ export interface SensorCall extends ApiCall {
 export function readCall(ctx: Context, clock: Clock, basePath: string): Call {
   const url = belowBase(originForm(ctx.req.url ?? '/'), basePath)
   ctx.req.url = url
+  const { arrivedAtMs }: WaitingRequest = ctx.req
   const questionMark = url.indexOf('?')
   return {
     ctx,
     path: questionMark === -1 ? url : url.slice(0, questionMark),
     query: questionMark === -1 ? '' : url.slice(questionMark + 1),
     requestId: requestIdFrom(ctx.req.headers['x-request-id']),
-    receivedAtMs: clock.nowMs(),
+    receivedAtMs: arrivedAtMs ?? clock.nowMs(),
     parameters: {},
   }
 }

@@ -3,12 +3,18 @@
 // to reconnect at worst, and nobody can keep others out by holding connections open. If none is
 // idle, the new one is refused.
 //
-// A client that sends requests without waiting for answers gets some of them answered, and has to
-// come again for the others: 64 KiB hold thousands, and everybody would wait for all of them.
+// One request of a connection is handled at a time: the next one when its client has taken the
+// answer, so that nothing is made that waits behind another answer. Requests that wait are counted,
+// those of a connection and those of all. Beyond that no more of the connection is read, and it ends
+// when they are answered: nobody is known to send requests without waiting for answers, and 64 KiB
+// hold thousands. Nor does a connection stay whose client takes nothing of an answer.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
+import { SECOND_MS } from '../../domain/time.ts'
+import type { Clock } from '../../ports/system.ts'
+import type { WaitingRequest } from '../call/call.ts'
 import type { ClientAddresses } from './client-address.ts'
 
 export interface ConnectionLimits {
@@ -19,35 +25,56 @@ export interface ConnectionLimits {
 /** Of thousands of connections, so many in one turn of a loop that has other work. */
 const ENDED_AT_ONCE = 64
 
-/** Beyond so many unanswered requests of a connection, no more of it is read. */
-const UNDER_WAY_MAX = 64
+/** How long nothing may move on a connection while its client does not take an answer. */
+export const UNTAKEN_MS_MAX = 60 * SECOND_MS
+
+/** Requests of a connection that wait for the answers before theirs, and those of all. */
+const WAITING_MAX = 63
+const ALL_WAITING_MAX = 512
 
 /** In the order of their last requests. */
 type Group = Set<Socket>
 
+type Handle = (request: IncomingMessage, response: ServerResponse) => void
+
+interface Waiting {
+  readonly request: WaitingRequest
+  readonly response: ServerResponse
+  readonly handle: Handle
+}
+
 interface Connection {
   /** All connections, and those of its address unless that is exempt from the limit. */
   readonly groups: readonly Group[]
-  /** Requests whose responses are not finished. */
-  underWay: number
-  /** Had nothing under way at the last look, nor a request since. */
+  /** The request that is being answered. */
+  request: IncomingMessage | undefined
+  /** Those behind it. */
+  readonly waiting: Waiting[]
+  /** Had no request at the last look, nor one since. */
   isQuiet: boolean
   /** Requests are not read any more. */
   isEnding: boolean
-  /** It had too many under way: it ends when they are answered. */
-  isFull: boolean
+  /** It ends when its requests are answered. */
+  isLast: boolean
   readonly noteAnswered: () => void
 }
 
 export class Connections {
   readonly #addresses: ClientAddresses
+  readonly #clock: Clock
   readonly #limits: ConnectionLimits
   readonly #all: Group = new Set()
   readonly #byAddress = new Map<string, Group>()
   readonly #open = new Map<Socket, Connection>()
+  /** Requests of all connections that wait behind others. */
+  #waiting = 0
 
-  constructor(addresses: ClientAddresses, limits: ConnectionLimits) {
+  constructor(
+    { addresses, clock }: { readonly addresses: ClientAddresses; readonly clock: Clock },
+    limits: ConnectionLimits,
+  ) {
     this.#addresses = addresses
+    this.#clock = clock
     this.#limits = limits
   }
 
@@ -67,47 +94,77 @@ export class Connections {
     if (key !== undefined && ofAddress !== undefined) this.#byAddress.set(key, ofAddress)
     const groups = ofAddress === undefined ? [this.#all] : [this.#all, ofAddress]
     for (const group of groups) group.add(socket)
-    const connection = {
+    const connection: Connection = {
       groups,
-      underWay: 0,
+      request: undefined,
+      waiting: [],
       isQuiet: false,
       isEnding: false,
-      isFull: false,
-      noteAnswered: () => {
-        connection.underWay--
-        if (connection.isFull && connection.underWay === 0) socket.destroySoon()
-      },
+      isLast: false,
+      noteAnswered: () => this.#handleNext(socket, connection),
     }
     this.#open.set(socket, connection)
     onDestroy(socket, () => {
       this.#forget(socket)
+      this.#waiting -= connection.waiting.splice(0).length
       if (key !== undefined && ofAddress?.size === 0) this.#byAddress.delete(key)
     })
   }
 
   /**
-   * A request has arrived: its connection is not idle until the response is finished.
+   * A request has arrived: its connection is not idle until its client has taken the answer.
    *
-   * @returns whether to read it
+   * @param handle begins to answer it, now or when those before it are answered; not at all if the
+   *   connection ends before
    */
-  noteRequest({ socket }: IncomingMessage, response: ServerResponse): boolean {
+  take(request: IncomingMessage, response: ServerResponse, handle: Handle): void {
+    const { socket } = request
     const connection = this.#open.get(socket)
-    if (connection === undefined) return true
-    if (connection.isEnding) return false
-    if (connection.isFull) return false
-    if (connection.underWay === UNDER_WAY_MAX) {
-      connection.isFull = true
+    if (connection === undefined) return handle(request, response)
+    const isFree = connection.request === undefined
+    if (!isFree && !connection.isLast && !this.#mayWait(connection)) {
+      connection.isLast = true
       stopReading(socket)
-      return false
     }
-    connection.underWay++
-    connection.isQuiet = false
+    if (connection.isEnding || connection.isLast) {
+      // What is unread when a connection is closed resets it, and an answer may be lost with it.
+      request.resume()
+      return
+    }
     response.on('close', connection.noteAnswered)
+    connection.isQuiet = false
     for (const group of connection.groups) {
       group.delete(socket)
       group.add(socket)
     }
+    if (!isFree) return this.#wait(connection, { request, response, handle })
+    connection.request = request
+    handle(request, response)
+  }
+
+  /**
+   * No more requests can be read from a connection.
+   *
+   * @returns whether it ends by itself, once those that were read are answered
+   */
+  noteUnreadable(socket: Socket): boolean {
+    const connection = this.#open.get(socket)
+    if (connection?.request === undefined) return false
+    const { waiting } = connection
+    const last = waiting.at(-1)?.request ?? connection.request
+    if (!last.complete) {
+      // Its own body is broken, and the answer is due if its turn has come.
+      if (waiting.pop() === undefined) return false
+      this.#waiting--
+    }
+    connection.isLast = true
     return true
+  }
+
+  /** Nothing has moved on a connection for `UNTAKEN_MS_MAX`, or for as long as it may be idle. */
+  noteStill(socket: Socket): void {
+    // An answer that is not made yet, or a body for which there is no room, is not its client's.
+    if (this.#isIdle(socket) || socket.writableLength > 0) this.#close(socket)
   }
 
   /**
@@ -125,7 +182,7 @@ export class Connections {
       else if (connection.isQuiet) {
         connection.isEnding = true
         socket.end(refusal())
-      } else connection.isQuiet = connection.underWay === 0
+      } else connection.isQuiet = connection.request === undefined
     }
   }
 
@@ -143,7 +200,28 @@ export class Connections {
   }
 
   #isIdle(socket: Socket): boolean {
-    return this.#open.get(socket)?.underWay === 0
+    const connection = this.#open.get(socket)
+    return connection !== undefined && connection.request === undefined
+  }
+
+  #mayWait({ waiting }: Connection): boolean {
+    return waiting.length < WAITING_MAX && this.#waiting < ALL_WAITING_MAX
+  }
+
+  #wait({ waiting }: Connection, one: Waiting): void {
+    one.request.arrivedAtMs = this.#clock.nowMs()
+    waiting.push(one)
+    this.#waiting++
+  }
+
+  #handleNext(socket: Socket, connection: Connection): void {
+    const next = connection.waiting.shift()
+    connection.request = next?.request
+    if (next !== undefined) {
+      this.#waiting--
+      // Not after an answer that ends the connection: what follows may be the rest of its request.
+      if (socket.writable) next.handle(next.request, next.response)
+    } else if (connection.isLast) socket.destroySoon()
   }
 
   #close(socket: Socket): void {

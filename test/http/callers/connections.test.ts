@@ -1,17 +1,27 @@
-// Goal: whoever only holds connections open keeps nobody out. Method: real sockets on a server that
-// answers when the test says so; who is near is said by the test, for all sockets are.
+// Goal: whoever only holds connections open, or takes no answers, keeps nobody out. Method: real
+// sockets on a server that answers when the test says so; who is near is said by the test, for all
+// sockets are.
 
 import { expect } from 'chai'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import type { WaitingRequest } from '../../../src/http/call/call.ts'
 import { ClientAddresses } from '../../../src/http/callers/client-address.ts'
 import { Connections } from '../../../src/http/callers/connections.ts'
+import { answerClientError } from '../../../src/http/client-error.ts'
+import { FakeClock } from '../../support/clock.ts'
 import { until } from '../../support/until.ts'
+
+/** In place of a minute. */
+const UNTAKEN_MS = 100
+/** More than the kernel keeps for both sides. */
+const LONG = Buffer.alloc(32 * 2 ** 20)
 
 class Far extends ClientAddresses {
   override isNear(): boolean {
@@ -21,25 +31,38 @@ class Far extends ClientAddresses {
 
 describe('Connections', () => {
   let server: Server
+  let clock: FakeClock
   let connections: Connections
   let responses: ServerResponse[]
   let sockets: Socket[]
   /** Requests that arrived. */
   let arrived: number
+  let answersAtOnce: boolean
 
   const start = async (addresses: ClientAddresses, connectionsMax: number, ofAddress: number) => {
     const limits = { connectionsMax, connectionsPerAddressMax: ofAddress }
-    connections = new Connections(addresses, limits)
+    clock = new FakeClock()
+    connections = new Connections({ addresses, clock }, limits)
     responses = []
     sockets = []
     arrived = 0
+    answersAtOnce = false
+    const handle = (_request: IncomingMessage, response: ServerResponse) => {
+      responses.push(response)
+      if (answersAtOnce) response.end('done')
+    }
     server = createServer((request, response) => {
       arrived++
-      if (connections.noteRequest(request, response)) responses.push(response)
+      connections.take(request, response, handle)
     })
+    server.on('timeout', (socket: Socket) => connections.noteStill(socket))
+    server.on('clientError', (error, socket) =>
+      answerClientError(error, socket as Socket, connections),
+    )
     server.on('connection', (socket: Socket) => connections.admit(socket))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   }
+  const left = () => promisify(server.getConnections.bind(server))()
   const open = async (): Promise<Socket> => {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
     socket.on('error', () => socket.destroy())
@@ -131,42 +154,205 @@ describe('Connections', () => {
     expect(await text(socket)).to.equal('no')
     expect(responses).to.have.lengthOf(1)
     await connections.endQuiet(() => 'no')
-    const left = promisify(server.getConnections.bind(server))
     await until('it is closed', async () => (await left()) === 0)
   })
 
-  it('answers 64 of those that are sent at once, and ends', async () => {
-    await start(new ClientAddresses([]), 10, 512)
-    const socket = await open()
-    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2_000))
-    await until('as many as are taken have arrived', () => responses.length >= 64)
-    for (const response of responses) response.end('done')
-    expect((await text(socket)).match(/done/g)).to.have.lengthOf(64)
-    expect(responses).to.have.lengthOf(64)
-  })
-
-  it('reads no more of a client that never waits', async () => {
-    await start(new ClientAddresses([]), 10, 512)
-    const socket = await open()
-    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(300_000))
-    await until('as many as are taken have arrived', () => responses.length === 64)
-    await until('the client is held up', () => socket.writableNeedDrain)
-    expect(arrived).to.equal(65)
-    for (const response of responses) response.end('done')
-    await until('it has ended', () => socket.closed)
-    expect(arrived).to.equal(65)
-  })
-
-  it('goes on where a client waits for its answers after 64', async () => {
-    await start(new ClientAddresses([]), 10, 512)
-    const socket = await open()
-    for (let round = 1; round <= 3; round++) {
-      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(64))
-      await until('they have arrived', () => responses.length === round * 64)
-      const last = responses.at(-1)
-      const finished = last === undefined ? undefined : once(last, 'close')
-      for (const response of responses.slice(-64)) response.end('done')
-      await finished
+  describe('with requests sent at once', () => {
+    /** From now on each is answered. @returns how many answers come until the connection ends */
+    const answersTo = async (socket: Socket): Promise<number> => {
+      answersAtOnce = true
+      for (const response of responses) response.end('done')
+      return (await text(socket)).match(/done/g)?.length ?? 0
     }
+
+    it('begins one when the one before it is answered', async () => {
+      await start(new ClientAddresses([]), 10, 512)
+      const socket = await open()
+      socket.write(requests(3))
+      await until('all have arrived', () => arrived === 3)
+      for (let count = 1; count <= 3; count++) {
+        await until('one more is begun', () => responses.length === count)
+        await answer(socket, responses.at(-1) ?? expect.fail('none is begun'))
+      }
+    })
+
+    it('begins none while the answer before it is not taken', async () => {
+      await start(new ClientAddresses([]), 10, 512)
+      const socket = await open()
+      socket.pause()
+      socket.write(requests(2))
+      await until('both have arrived', () => arrived === 2)
+      responses[0]?.end(LONG)
+      const other = await open()
+      await answer(other, await ask(other))
+      expect(responses, 'one of each').to.have.lengthOf(2)
+      socket.resume()
+      await until('it is taken', () => responses.length === 3)
+    })
+
+    it('begins none after an answer that ends the connection', async () => {
+      await start(new ClientAddresses([]), 10, 512)
+      const socket = await open()
+      socket.write(requests(2))
+      await until('both have arrived', () => arrived === 2)
+      responses[0]?.setHeader('Connection', 'close')
+      expect(await answersTo(socket)).to.equal(1)
+      expect(responses).to.have.lengthOf(1)
+    })
+
+    it('notes when each has arrived, not when it is begun', async () => {
+      await start(new ClientAddresses([]), 10, 512)
+      const socket = await open()
+      socket.write(requests(2))
+      await until('both have arrived', () => arrived === 2)
+      clock.advanceMs(60_000)
+      await answer(socket, responses[0] ?? expect.fail('none is begun'))
+      await until('the second is begun', () => responses.length === 2)
+      const { arrivedAtMs } = (responses[1]?.req ?? {}) as WaitingRequest
+      expect(arrivedAtMs).to.equal(clock.nowMs() - 60_000)
+    })
+
+    it('answers 64 of more, and ends', async () => {
+      await start(new ClientAddresses([]), 10, 512)
+      const socket = await open()
+      socket.write(requests(2_000))
+      await until('they have arrived', () => arrived === 65)
+      expect(await answersTo(socket)).to.equal(64)
+    })
+
+    it('reads no more of a client that never waits', async () => {
+      await start(new ClientAddresses([]), 10, 512)
+      const socket = await open()
+      socket.write(requests(300_000))
+      await until('the client is held up', () => socket.writableNeedDrain && arrived > 64)
+      expect(arrived).to.equal(65)
+      answersAtOnce = true
+      responses[0]?.end('done')
+      await until('it has ended', () => socket.closed)
+      expect([arrived, responses.length]).to.deep.equal([65, 64])
+    })
+
+    it('goes on where a client waits for its answers after 64', async () => {
+      await start(new ClientAddresses([]), 10, 512)
+      answersAtOnce = true
+      const socket = await open()
+      let received = ''
+      socket.on('data', (bytes: Buffer) => (received += bytes.toString()))
+      for (let round = 1; round <= 3; round++) {
+        socket.write(requests(64))
+        await until('all are answered', () => received.match(/done/g)?.length === 64 * round)
+      }
+    })
+
+    it('lets 512 of all connections wait, and forgets those of one that is gone', async () => {
+      await start(new ClientAddresses([]), 100, 512)
+      const many: Socket[] = []
+      // One of each does not wait.
+      for (let count = 0; count < 8; count++) many.push((await open()).setEncoding('utf8'))
+      for (const socket of many) socket.write(requests(64))
+      await until('they have arrived', () => arrived === 512)
+      const late = await open()
+      late.write(requests(20))
+      await until('the first beyond has arrived', () => arrived === 512 + 10)
+      many[0]?.destroy()
+      await until('it is forgotten', async () => (await left()) === many.length)
+      const next = await open()
+      next.write(requests(20))
+      await until('all have arrived', () => arrived === 512 + 10 + 20)
+      expect(await answersTo(late)).to.equal(9)
+    })
+
+    it('answers what came before something that is no request, and ends', async () => {
+      await start(new ClientAddresses([]), 10, 512)
+      const socket = await open()
+      socket.write(`${requests(3)}\r\nnonsense\r\n\r\n`)
+      await until('they have arrived', () => arrived === 3)
+      expect(await answersTo(socket)).to.equal(3)
+    })
+
+    it('answers what came before a request with a broken body, and ends', async () => {
+      await start(new ClientAddresses([]), 10, 512)
+      const socket = await open()
+      const head = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
+      socket.write(`${requests(2)}${head}nonsense\r\n`)
+      await until('they have arrived', () => arrived === 3)
+      expect(await answersTo(socket)).to.equal(2)
+      expect(responses).to.have.lengthOf(2)
+    })
+  })
+
+  describe('on which nothing moves', () => {
+    const startImpatient = async () => {
+      await start(new ClientAddresses([]), 10, 512)
+      server.timeout = UNTAKEN_MS
+      server.keepAliveTimeout = 6 * UNTAKEN_MS
+      server.keepAliveTimeoutBuffer = 1
+    }
+    /** Longer than it takes to notice. */
+    const wait = () => setTimeout(3 * UNTAKEN_MS)
+
+    it('ends where an answer is not taken', async () => {
+      await startImpatient()
+      const socket = (await open()).pause()
+      const response = await ask(socket)
+      response.end(LONG)
+      await until('it ends', () => response.destroyed)
+      expect(response.writableFinished).to.equal(false)
+    })
+
+    it('goes on where a client takes a long answer slowly', async () => {
+      await startImpatient()
+      const socket = await open()
+      const response = await ask(socket)
+      response.end(LONG)
+      let taken = 0
+      socket.on('data', ({ length }: Buffer) => {
+        taken += length
+        socket.pause()
+        void setTimeout(1).then(() => socket.resume())
+      })
+      await until('it is taken', () => taken > LONG.length)
+    }).timeout(60_000)
+
+    it('goes on where the answer is not made yet', async () => {
+      await startImpatient()
+      const socket = await open()
+      const response = await ask(socket)
+      await wait()
+      await answer(socket, response)
+    })
+
+    it('goes on where a body is not read', async () => {
+      await startImpatient()
+      const socket = await open()
+      socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345')
+      await until('it arrives', () => arrived === 1)
+      await wait()
+      socket.write('67890')
+      await answer(socket, responses[0] ?? expect.fail('none is begun'))
+    })
+
+    it('goes on where a stream has nothing to say', async () => {
+      await startImpatient()
+      const socket = await open()
+      const response = await ask(socket)
+      response.write('first')
+      await once(socket, 'data')
+      await wait()
+      await answer(socket, response)
+    })
+
+    it('goes on between two requests, for as long as it may be idle', async () => {
+      await startImpatient()
+      const socket = await open()
+      await answer(socket, await ask(socket))
+      await wait()
+      await answer(socket, await ask(socket))
+      await until('it ends', () => socket.closed)
+    })
   })
 })
+
+function requests(count: number): string {
+  return 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(count)
+}
