@@ -48,6 +48,11 @@ export function changesOf(
   return { cursor, isReset: false, sensors, silentIds, deletedIds, histories }
 }
 
+/** Whether there are at most so many sensors to name. */
+export function isFew({ sensors, deletedIds }: SensorChanges, countMax: number): boolean {
+  return sensors.length + deletedIds.length <= countMax
+}
+
 /** For a client with no valid earlier state. */
 export function resetTo(cursor: ChangesCursor, sensors: readonly Sensor[]): SensorChanges {
   return { cursor, isReset: true, sensors, silentIds: [], deletedIds: [], histories: [] }

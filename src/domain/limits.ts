@@ -127,8 +127,11 @@ export const seriesBucketsMax = 200_000
  */
 export const historyAnswers = { ofUserMax: 8, ofAllMax: 32, waitingMax: 2_048 }
 export const statementAnswers = { ofUserMax: 2, ofAllMax: 16, waitingMax: 2_048 }
-/** Lists of all sensors of a user under way, each until its text is made; further ones wait. */
+/** Lists of all sensors of a user, each until its client has taken it; further ones wait. */
 export const sensorListAnswers = { ofUserMax: 4, ofAllMax: 16, waitingMax: 2_048 }
+
+/** An answer that takes no place: it may wait for its client on every connection. */
+export const smallAnswerBytesMax = 64 * 1024
 
 /** `bucket=auto` picks the finest bucket that covers the period with at most this many. */
 export const autoPointsMax = 1_500

@@ -82,7 +82,7 @@ export function mobileApiRouter(
   api.add('DELETE /tokens/:token',          undefined,      end,   endToken(ownTokens))
   api.add('GET  /dashboard',                'sensors:read', none,  dashboard)
   api.add('GET  /sensors',                  'sensors:read', none,  all)
-  api.add('GET  /changes',                  'sensors:read', changesQuery, showChanges(sensors))
+  api.add('GET  /changes',                  'sensors:read', changesQuery, showChanges(collaborators))
   api.add('GET  /measurements',             'sensors:read', several, series)
   api.own('GET  /sensors/:id',              'sensors:read', none,  showSensor(sensors))
   api.own('PATCH /sensors/:id',             edit,           sensorPatch, patchSensor(sensors))

@@ -47,4 +47,10 @@ export interface SensorChangesReader {
    * nothing falls between two cursors.
    */
   readChanges(question: ChangesQuestion): Promise<SensorChanges>
+  /**
+   * The same where it is little, without reading more.
+   *
+   * @returns `undefined`: more than so many sensors are changed or deleted, or it is a reset
+   */
+  readFewChanges(question: ChangesQuestion, countMax: number): Promise<SensorChanges | undefined>
 }

@@ -5,7 +5,7 @@ import { isOnline } from '../domain/sensor.ts'
 import type { Sensor, SensorChange } from '../domain/sensor.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
-import type { SensorChanges } from '../ports/sensor-changes.ts'
+import type { ChangesQuestion, SensorChanges } from '../ports/sensor-changes.ts'
 import type { Clock } from '../ports/system.ts'
 import { CursorSeal } from './cursor-seal.ts'
 
@@ -59,15 +59,19 @@ export class Sensors {
 
   /** Finds changes since a cursor. @param sealed the client's cursor; `undefined`: it has none */
   async changes(userId: number, sealed: string | undefined): Promise<StateChanges> {
-    const nowMs = this.#with.clock.nowMs()
-    const { offlineAfterMs } = this.#settings
-    const onlineSinceMs = nowMs - offlineAfterMs
-    const since = sealed === undefined ? undefined : this.#seal.open(userId, sealed)
-    const changes = await this.#with.control.readChanges({ userId, onlineSinceMs, since })
-    const states = changes.sensors.map((sensor) => {
-      return { sensor, isOnline: isOnline(sensor, nowMs, offlineAfterMs) }
-    })
-    return { ...changes, states, cursor: this.#seal.seal(userId, changes.cursor) }
+    const question = this.#questionOf(userId, sealed)
+    return this.#statesOf(question, await this.#with.control.readChanges(question))
+  }
+
+  /** The same if it is little: `undefined` for a reset, and for more than so many sensors. */
+  async fewChanges(
+    userId: number,
+    sealed: string,
+    countMax: number,
+  ): Promise<StateChanges | undefined> {
+    const question = this.#questionOf(userId, sealed)
+    const changes = await this.#with.control.readFewChanges(question, countMax)
+    return changes && this.#statesOf(question, changes)
   }
 
   find(userId: number, sensorId: number): Promise<Sensor | undefined> {
@@ -93,5 +97,21 @@ export class Sensors {
   /** @returns whether the user had it */
   delete(userId: number, sensorId: number): Promise<boolean> {
     return this.#with.controlWriter.deleteSensor(userId, sensorId)
+  }
+
+  #questionOf(userId: number, sealed: string | undefined): ChangesQuestion {
+    const onlineSinceMs = this.#with.clock.nowMs() - this.#settings.offlineAfterMs
+    const since = sealed === undefined ? undefined : this.#seal.open(userId, sealed)
+    return { userId, onlineSinceMs, since }
+  }
+
+  #statesOf({ userId, onlineSinceMs }: ChangesQuestion, changes: SensorChanges): StateChanges {
+    const { offlineAfterMs } = this.#settings
+    // As at the cursor's moment, which the next changes are counted from.
+    const atMs = onlineSinceMs + offlineAfterMs
+    const states = changes.sensors.map((sensor) => {
+      return { sensor, isOnline: isOnline(sensor, atMs, offlineAfterMs) }
+    })
+    return { ...changes, states, cursor: this.#seal.seal(userId, changes.cursor) }
   }
 }

@@ -13,6 +13,8 @@ import type { NewData, OpenData, TestData } from './open-data.ts'
 
 const OFFLINE_AFTER_MS = 15 * MINUTE_MS
 const CLIENTS = 3
+/** Of three sensors and more that are deleted. */
+const FEW = 1
 const NAMES = ['cellar', 'attic', 'roof']
 
 interface Reading {
@@ -64,7 +66,10 @@ class Client {
   ): Promise<void> {
     const onlineSinceMs = nowMs - OFFLINE_AFTER_MS
     const question = { userId, onlineSinceMs, since: this.#cursor }
+    const few = await control.readFewChanges(question, FEW)
     const changes = await control.readChanges(question)
+    const isFew = !changes.isReset && changes.sensors.length + changes.deletedIds.length <= FEW
+    expect(few).to.deep.equal(isFew ? changes : undefined)
     if (changes.isReset) {
       this.#sensors.clear()
       this.#histories.clear()

@@ -4,13 +4,15 @@
 // way whose client is slowest is cut off every second, so nobody keeps others out by not reading.
 // It is one of a user with more than an equal share, or of the user who waits.
 //
-// A short answer is sent in one piece, a long one streamed as fast as the client reads it. If the
-// store fails half way, the connection is cut: a body that ends normally is complete.
+// A small answer is sent in one piece and gives its place back, a longer one is streamed as fast as
+// its client takes it, and keeps its place until then. If the store fails half way, the connection
+// is cut: a body that ends normally is complete.
 
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import { postponedError } from '../../domain/errors.ts'
 import type { ServiceError } from '../../domain/errors.ts'
+import { smallAnswerBytesMax } from '../../domain/limits.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
 import { ClientGone } from '../call/call.ts'
@@ -19,8 +21,6 @@ import { Turns } from './turns.ts'
 /** A client that we have waited for less than this is not slow yet. */
 const SLOW_AFTER_MS = 5 * SECOND_MS
 const CHECK_EVERY_MS = SECOND_MS
-/** Bytes gathered before a response is streamed. */
-const WHOLE_BYTES_MAX = 128 * 1024
 
 export interface LongAnswersLimits {
   readonly ofUserMax: number
@@ -250,10 +250,11 @@ async function bodyOf(
   return stream
 }
 
+/** Reads until it is more than a small answer. */
 async function gather(unread: AsyncIterator<Buffer>): Promise<{ start: Buffer; isWhole: boolean }> {
   const gathered: Buffer[] = []
   let bytes = 0
-  while (bytes < WHOLE_BYTES_MAX) {
+  while (bytes <= smallAnswerBytesMax) {
     const next = await unread.next()
     if (next.done === true) return { start: Buffer.concat(gathered), isWhole: true }
     gathered.push(next.value)

@@ -87,18 +87,19 @@ export function presentDashboard(
   }
 }
 
+/** Without the sensors themselves, which may be many. */
 export function presentChanges(changes: StateChanges): ChangesResponse {
-  const { cursor, isReset, states, deletedIds, histories } = changes
+  const { cursor, isReset, deletedIds, histories } = changes
   return {
     data: {
       cursor,
       reset: isReset,
-      sensors: states.map(presentSensor),
       deleted: [...deletedIds],
       histories: histories.map(({ sensorId, acceptedFromMs = -Infinity, isCompensated }) => {
         const isWhole = isCompensated || acceptedFromMs === -Infinity
         return { sensor_id: sensorId, from: presentInstant(isWhole ? null : acceptedFromMs) }
       }),
+      sensors: [],
     },
   }
 }

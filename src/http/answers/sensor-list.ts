@@ -1,15 +1,17 @@
 // All sensors of a user as a response. Ten thousand of them take tens of milliseconds of the main
-// thread, so they are written in parts, between which all others have their turn; and for few
-// requests at a time, as those that have read their sensors keep them in memory.
+// thread, so they are written in pieces, between which all others have their turn; and for few
+// requests at a time, as those that have read their sensors keep them until their clients have taken
+// them.
 
 import type { Sensors, SensorState } from '../../sensors/sensors.ts'
-import { answerJson, answerUnchanged, ClientGone, entityTag, isKnown } from '../call/call.ts'
+import { answerUnchanged, entityTag, isKnown, JSON_TYPE } from '../call/call.ts'
 import type { ApiCall } from '../call/call.ts'
-import type { LongAnswer, LongAnswers } from './long-answers.ts'
+import { answerInPieces } from './long-answers.ts'
+import type { LongAnswers } from './long-answers.ts'
 import { presentSensor } from './present.ts'
 
-/** A part takes a few milliseconds. */
-const PART_SENSORS = 500
+/** A piece takes a few milliseconds. */
+const PIECE_SENSORS = 500
 
 export interface SensorLists {
   readonly sensors: Sensors
@@ -35,28 +37,26 @@ export async function answerSensorList(
   // Before it takes a place: the user's server may not answer, while those of others do.
   const tag = entityTag(`${name} ${await sensors.readVersion(userId)}`)
   if (isKnown(ctx, tag)) return answerUnchanged(ctx, tag)
-  const answer = await sensorLists.begin(userId)
-  try {
-    if (ctx.req.socket.destroyed) throw new ClientGone()
+  await answerInPieces(ctx, sensorLists, userId, async () => {
     const states = await sensors.list(userId)
     ctx.set('ETag', tag)
-    answerJson(call, 200, await textOf(answer, JSON.stringify(shell(states)), states))
-  } finally {
-    answer.end()
-  }
+    ctx.set('Content-Type', JSON_TYPE)
+    return sensorsWithin(shell(states), states)
+  })
 }
 
-async function textOf(
-  answer: LongAnswer,
-  shell: string,
+/** The text of an object whose last list is empty, with sensors in that list. */
+export async function* sensorsWithin(
+  shell: object,
   states: readonly SensorState[],
-): Promise<string> {
-  const at = shell.lastIndexOf('[]') + 1
-  const parts: string[] = []
-  for (let from = 0; from < states.length; from += PART_SENSORS) {
-    if (from > 0) await answer.turn()
-    const part = states.slice(from, from + PART_SENSORS).map(presentSensor)
-    parts.push(JSON.stringify(part).slice(1, -1))
+): AsyncIterable<Buffer> {
+  const text = JSON.stringify(shell)
+  const at = text.lastIndexOf('[]') + 1
+  yield Buffer.from(text.slice(0, at))
+  for (let from = 0; from < states.length; from += PIECE_SENSORS) {
+    const piece = states.slice(from, from + PIECE_SENSORS).map(presentSensor)
+    const items = JSON.stringify(piece).slice(1, -1)
+    yield Buffer.from(from === 0 ? items : `,${items}`)
   }
-  return shell.slice(0, at) + parts.join(',') + shell.slice(at)
+  yield Buffer.from(text.slice(at))
 }

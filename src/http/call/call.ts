@@ -108,7 +108,7 @@ function requestIdFrom(header: string | string[] | undefined): string {
   return typeof header === 'string' && WELL_FORMED.test(header) ? header : randomUUID()
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8'
+export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Responds with a JSON text. */
 export function answerJson({ ctx }: Call, status: number, text: string | Buffer): void {

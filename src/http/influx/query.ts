@@ -6,7 +6,7 @@ import { answerStatement, needsSensors } from '../../influxql/answer-statement.t
 import type { InfluxqlSources } from '../../influxql/answer-statement.ts'
 import { limitStatement } from '../../influxql/limits.ts'
 import { StatementError } from '../../influxql/scanner.ts'
-import { answerJson } from '../call/call.ts'
+import { answerJson, JSON_TYPE } from '../call/call.ts'
 import type { ApiCall, Call } from '../call/call.ts'
 import { answerInPieces } from '../answers/long-answers.ts'
 import type { LongAnswers } from '../answers/long-answers.ts'
@@ -16,7 +16,6 @@ import type { SmallBodyReader } from '../body/read-small-body.ts'
 import type { InfluxCallers } from './influx-callers.ts'
 
 const DATABASE = 'thermolog'
-const JSON_TYPE = 'application/json; charset=utf-8'
 /** What senders to InfluxDB ask before they write is far shorter. */
 const OPEN_STATEMENT_CHARACTERS_MAX = 1_024
 /** Of a form; InfluxDB knows ten, and what comes behind them is not looked at. */

@@ -1,10 +1,13 @@
-// What has changed since a cursor, for apps that keep sensors and histories.
+// What has changed since a cursor, for apps that keep sensors and histories. Few changes are told at
+// once; many are read when there is a place for a list.
 
 import type { RequestFault } from '../../domain/errors.ts'
-import type { Sensors } from '../../sensors/sensors.ts'
-import { answerJson } from '../call/call.ts'
+import { answerJson, JSON_TYPE } from '../call/call.ts'
 import type { ApiCall } from '../call/call.ts'
-import { presentChanges } from '../answers/present.ts'
+import { answerInPieces } from '../answers/long-answers.ts'
+import { presentChanges, presentSensor } from '../answers/present.ts'
+import { sensorsWithin } from '../answers/sensor-list.ts'
+import type { SensorLists } from '../answers/sensor-list.ts'
 import { none, readQuery, throwFaults } from '../routes/input.ts'
 import type { Input } from '../routes/input.ts'
 
@@ -20,10 +23,23 @@ export const changesQuery: Input<string | undefined> = {
   },
 }
 
-export function showChanges(sensors: Sensors) {
+/** So many take less than a small answer may have, whatever their names are. */
+const FEW = 40
+
+export function showChanges({ sensors, sensorLists }: SensorLists) {
   return async (call: ApiCall, since: string | undefined): Promise<void> => {
-    const changes = await sensors.changes(call.principal.user.id, since)
-    call.ctx.set('Cache-Control', 'no-store')
-    answerJson(call, 200, JSON.stringify(presentChanges(changes)))
+    const { ctx, principal } = call
+    const userId = principal.user.id
+    const few = since === undefined ? undefined : await sensors.fewChanges(userId, since, FEW)
+    if (few !== undefined) {
+      const { data } = presentChanges(few)
+      const shown = { ...data, sensors: few.states.map(presentSensor) }
+      return answerJson(call, 200, JSON.stringify({ data: shown }))
+    }
+    await answerInPieces(ctx, sensorLists, userId, async () => {
+      const changes = await sensors.changes(userId, since)
+      ctx.set('Content-Type', JSON_TYPE)
+      return sensorsWithin(presentChanges(changes), changes.states)
+    })
   }
 }

@@ -10,7 +10,7 @@ import { runFlow } from '../server/database.ts'
 import type { Database } from '../server/database.ts'
 import type { ShardServers } from '../server/shard-servers.ts'
 import { PrincipalLookUps } from './principal-look-ups.ts'
-import { readChanges } from './sensor-changes.ts'
+import { readChanges, readFewChanges } from './sensor-changes.ts'
 import { SENSOR_READS } from './sensor-rows.ts'
 
 const CURSOR_SECRET = 'SELECT cursor_secret AS secret FROM data_identity'
@@ -22,7 +22,14 @@ const countSensorDeletions = () => counted(DELETIONS)
 export function createControlReader(servers: ShardServers): ControlReader {
   const principals = new PrincipalLookUps(servers.main)
   const calls = callsOf(
-    { ...CONTROL_READS, ...SENSOR_READS, readChanges, readCursorSecret, countSensorDeletions },
+    {
+      ...CONTROL_READS,
+      ...SENSOR_READS,
+      readChanges,
+      readFewChanges,
+      readCursorSecret,
+      countSensorDeletions,
+    },
     (begin) => runFlow(servers, begin()),
   )
   return { ...calls, findPrincipal: (tokenHash) => principals.find(tokenHash) }

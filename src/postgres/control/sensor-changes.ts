@@ -4,11 +4,17 @@
 import { shardOf } from '../../domain/shard.ts'
 import { rows } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
-import { changesOf, DELETIONS_READ_MAX, isRecent, resetTo } from '../../control/sensor-changes.ts'
+import {
+  changesOf,
+  DELETIONS_READ_MAX,
+  isFew,
+  isRecent,
+  resetTo,
+} from '../../control/sensor-changes.ts'
 import type { Change } from '../../control/sensor-changes.ts'
 import { sensorColumns, toSensor } from '../../control/sensors.ts'
 import type { SensorRow } from '../../control/sensors.ts'
-import type { ChangesQuestion, SensorChanges } from '../../ports/sensor-changes.ts'
+import type { ChangesCursor, ChangesQuestion, SensorChanges } from '../../ports/sensor-changes.ts'
 import { changesCursorOf, seenByClient } from '../data-version.ts'
 import { HEADS, HISTORY_FROM, isUnseen } from '../stream/history-revisions.ts'
 import { SENSOR_READS, SENSOR_TABLES } from './sensor-rows.ts'
@@ -41,29 +47,42 @@ const CHANGED = `
     WHERE s.deleted_at_ms IS NULL AND s.shard = $1 AND s.user_id = $2 AND now.epoch = $3
       AND (s.changed_at_settings > $4 OR ${isUnseen('t.stream_id', 't.seq')}
         OR ${isOnline('$6')} <> ${isOnline('$7')})) x ON true
-  ORDER BY x.id`
+  ORDER BY x.id LIMIT $8`
 
-export function* readChanges({
-  userId,
-  onlineSinceMs,
-  since,
-}: ChangesQuestion): Flow<SensorChanges> {
+/** No LIMIT. */
+const ALL = null
+
+export function* readChanges(question: ChangesQuestion): Flow<SensorChanges> {
+  const { cursor, changes } = yield* changesSince(question, ALL)
+  // Read after the cursor's moment: later changes are told again.
+  return changes ?? resetTo(cursor, yield* SENSOR_READS.listSensors(question.userId))
+}
+
+export function* readFewChanges(
+  question: ChangesQuestion,
+  countMax: number,
+): Flow<SensorChanges | undefined> {
+  const { changes } = yield* changesSince(question, countMax + 1)
+  return changes && isFew(changes, countMax) ? changes : undefined
+}
+
+/** @returns `undefined` for the changes: the cursor is unknown, or there are too many to report */
+function* changesSince(
+  { userId, onlineSinceMs, since }: ChangesQuestion,
+  limit: number | null,
+): Flow<{ readonly cursor: ChangesCursor; readonly changes: SensorChanges | undefined }> {
   const seen = seenByClient(since ?? '')
   const { epoch, settings, heads } = seen
   const then = [epoch, settings, heads, seen.onlineSinceMs] as const
-  const values = [shardOf(userId), userId, ...then, onlineSinceMs]
+  const values = [shardOf(userId), userId, ...then, onlineSinceMs, limit]
   const found = yield* rows<ChangedRow>(CHANGED, ...values)
   const [now] = found
   if (now === undefined) throw new Error('BUG: the database has no identity')
   const cursor = changesCursorOf({ ...now, onlineSinceMs })
   const isContinued = epoch === now.epoch && settings <= now.settings
-  if (isContinued && isRecent(seen, onlineSinceMs)) {
-    const changed = found.flatMap(({ id, ...one }) =>
-      id === null ? [] : [[toSensor({ ...one, id }), one] as const],
-    )
-    const changes = changesOf(cursor, changed, now.deleted ?? [])
-    if (changes !== undefined) return changes
-  }
-  // Read after the cursor's moment: later changes are told again.
-  return resetTo(cursor, yield* SENSOR_READS.listSensors(userId))
+  if (!isContinued || !isRecent(seen, onlineSinceMs)) return { cursor, changes: undefined }
+  const changed = found.flatMap(({ id, ...one }) =>
+    id === null ? [] : [[toSensor({ ...one, id }), one] as const],
+  )
+  return { cursor, changes: changesOf(cursor, changed, now.deleted ?? []) }
 }

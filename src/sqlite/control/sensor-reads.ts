@@ -3,12 +3,18 @@
 
 import { counted, row, rows } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
-import { changesOf, DELETIONS_READ_MAX, isRecent, resetTo } from '../../control/sensor-changes.ts'
+import {
+  changesOf,
+  DELETIONS_READ_MAX,
+  isFew,
+  isRecent,
+  resetTo,
+} from '../../control/sensor-changes.ts'
 import type { Change } from '../../control/sensor-changes.ts'
 import { sensorColumns, sensorReads, toSensor } from '../../control/sensors.ts'
 import type { SensorRow, SensorTables } from '../../control/sensors.ts'
 import { HOUR_MS } from '../../domain/time.ts'
-import type { ChangesQuestion, SensorChanges } from '../../ports/sensor-changes.ts'
+import type { ChangesCursor, ChangesQuestion, SensorChanges } from '../../ports/sensor-changes.ts'
 import { changesCursorOf, seenByClient } from '../data-version.ts'
 
 // Differs after every change, and never comes again: rows of the journal only grow, deleted sensors
@@ -47,35 +53,47 @@ const CHANGED = `
   FROM ${SENSOR_TABLES.from}
   WHERE s.user_id = $1 AND s.deleted_at_ms IS NULL
     AND (s.changed_seq > $2 OR t.data_seq > $2 OR ${WAS_ONLINE} <> ${IS_ONLINE})
-  ORDER BY s.id`
+  ORDER BY s.id LIMIT $5`
 const DELETED = `
   SELECT id FROM sensors WHERE user_id = $1 AND changed_seq > $2 AND deleted_at_ms IS NOT NULL
   ORDER BY id LIMIT ${DELETIONS_READ_MAX}`
 
 export const countSensorDeletions = () => counted('SELECT count(*) AS count FROM sensor_deletions')
 
+/** No LIMIT. */
+const ALL = -1
+
 /** To be read at one moment. */
-export function* readChanges({
-  userId,
-  onlineSinceMs,
-  since,
-}: ChangesQuestion): Flow<SensorChanges> {
+export function* readChanges(question: ChangesQuestion): Flow<SensorChanges> {
+  const { cursor, changes } = yield* changesSince(question, ALL)
+  return changes ?? resetTo(cursor, yield* SENSOR_READS.listSensors(question.userId))
+}
+
+/** To be read at one moment. */
+export function* readFewChanges(
+  question: ChangesQuestion,
+  countMax: number,
+): Flow<SensorChanges | undefined> {
+  const { changes } = yield* changesSince(question, countMax + 1)
+  return changes && isFew(changes, countMax) ? changes : undefined
+}
+
+/** @returns `undefined` for the changes: the cursor is unknown, or there are too many to report */
+function* changesSince(
+  { userId, onlineSinceMs, since }: ChangesQuestion,
+  limit: number,
+): Flow<{ readonly cursor: ChangesCursor; readonly changes: SensorChanges | undefined }> {
   const state = yield* row<{ dataId: string; seq: number }>(STATE)
   if (state === undefined) throw new Error('BUG: control.db has no identity')
   const cursor = changesCursorOf({ ...state, onlineSinceMs })
   const seen = seenByClient(since ?? '')
   const { dataId, seq } = seen
-  if (dataId === state.dataId && seq <= state.seq && isRecent(seen, onlineSinceMs)) {
-    const times = [seen.onlineSinceMs, onlineSinceMs]
-    const changed = yield* rows<SensorRow & Change>(CHANGED, userId, seq, ...times)
-    const deleted = yield* rows<{ id: number }>(DELETED, userId, seq)
-    const ids = deleted.map(({ id }) => id)
-    const changes = changesOf(
-      cursor,
-      changed.map((one) => [toSensor(one), one] as const),
-      ids,
-    )
-    if (changes !== undefined) return changes
-  }
-  return resetTo(cursor, yield* SENSOR_READS.listSensors(userId))
+  const isContinued = dataId === state.dataId && seq <= state.seq
+  if (!isContinued || !isRecent(seen, onlineSinceMs)) return { cursor, changes: undefined }
+  const times = [seen.onlineSinceMs, onlineSinceMs]
+  const changed = yield* rows<SensorRow & Change>(CHANGED, userId, seq, ...times, limit)
+  const deleted = yield* rows<{ id: number }>(DELETED, userId, seq)
+  const sensors = changed.map((one) => [toSensor(one), one] as const)
+  const ids = deleted.map(({ id }) => id)
+  return { cursor, changes: changesOf(cursor, sensors, ids) }
 }
