@@ -8,7 +8,7 @@ import {
   connectionsPerAddressMax,
   failedTokensPerMinute,
   historyAnswers,
-  sensorListAnswers,
+  listAnswers,
   openStatementsPerMinute,
   requestBodiesInFlightBytesMax,
   statementAnswers,
@@ -120,8 +120,8 @@ export function createHttpServer(
     (request) => addresses.farKey(addresses.of(request)),
   )
   const longAnswers = new LongAnswers(historyAnswers, clock)
-  const sensorLists = new LongAnswers(sensorListAnswers, clock)
-  const apis = { ...collaborators, longAnswers, sensorLists, bodies }
+  const lists = new LongAnswers(listAnswers, clock)
+  const apis = { ...collaborators, longAnswers, lists, bodies }
   const mobile = { ...apis, signInLimit }
   const tables: Tables = {
     daemon: daemonApiRouter({ ...apis, rateLimits }),
@@ -143,7 +143,7 @@ export function createHttpServer(
     ),
     relay: relayRouter(clock, settings.mobile),
     appLinks: appLinksRouter(settings.appLinks, settings.appName),
-    operations: operationsRouter({ ...collaborators, addresses, draining }, settings),
+    operations: operationsRouter({ ...collaborators, lists, addresses, draining }, settings),
     documents: documentsRouter(
       () => apiDescription.describe(rowsOf(tables), { ...settings, ...settings.mobile.app }),
       apiDescription.parts,

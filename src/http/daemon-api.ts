@@ -17,7 +17,7 @@ import {
   sensorPatch,
   showSensor,
 } from './requests/sensors.ts'
-import { ApiRoutes, DAEMON_API_BASE } from './routes/routes.ts'
+import { ApiRoutes, DAEMON_API_BASE, long, receipt, small } from './routes/routes.ts'
 import type { RouteTable } from './routes/routes.ts'
 
 interface Collaborators extends BatchIntake, Histories, MeSources, SensorLists {}
@@ -30,21 +30,23 @@ export function daemonApiRouter(collaborators: Collaborators): RouteTable {
   const batch = measurementBatch(collaborators)
   const post = postMeasurement(collaborators)
   const postAll = postBatch(collaborators)
-  const patch = sensorPatch
+  const change = patchSensor(sensors)
+  const end = deleteSensor(sensors)
+  const show = showSensor(sensors)
   const several = seriesQuery(sensors)
   const all = listSensors(collaborators)
   const ofSensor = getHistory(collaborators)
   const series = getSeries(collaborators)
   const me = showDaemonMe(collaborators)
 
-  api.add('GET    /me',                        undefined,            none,  me)
-  api.add('GET    /sensors',                   'sensors:read',       none,  all)
-  api.add('POST   /measurements',              'measurements:write', one,   post)
-  api.add('POST   /measurements/batch',        'measurements:write', batch, postAll)
-  api.add('GET    /measurements',              'sensors:read',       several, series)
-  api.own('GET    /sensors/:id',               'sensors:read',       none,  showSensor(sensors))
-  api.own('GET    /sensors/:id/measurements',  'sensors:read',       historyQuery, ofSensor)
-  api.own('PATCH  /sensors/:id',               'sensors:write',      patch, patchSensor(sensors))
-  api.own('DELETE /sensors/:id',               'sensors:write',      none,  deleteSensor(sensors))
+  api.add('GET    /me',                       undefined,            none,  small(me))
+  api.add('GET    /sensors',                  'sensors:read',       none,  long(all))
+  api.add('POST   /measurements',             'measurements:write', one,   receipt(post))
+  api.add('POST   /measurements/batch',       'measurements:write', batch, receipt(postAll))
+  api.add('GET    /measurements',             'sensors:read',       several, long(series))
+  api.own('GET    /sensors/:id',              'sensors:read',       none,  small(show))
+  api.own('GET    /sensors/:id/measurements', 'sensors:read',       historyQuery, long(ofSensor))
+  api.own('PATCH  /sensors/:id',              'sensors:write',      sensorPatch, small(change))
+  api.own('DELETE /sensors/:id',              'sensors:write',      none,  small(end))
   return api
 }

@@ -35,7 +35,7 @@ import {
 import type { AddressLimit } from './callers/rate-limit.ts'
 import type { BodyGate } from './body/gate.ts'
 import { SmallBodyReader } from './body/read-small-body.ts'
-import { ApiRoutes, OpenRoutes, MOBILE_API_BASE } from './routes/routes.ts'
+import { ApiRoutes, OpenRoutes, MOBILE_API_BASE, long, small } from './routes/routes.ts'
 import type { RouteTable } from './routes/routes.ts'
 import type { MobileSettings } from './answers/sign-in-settings.ts'
 
@@ -70,24 +70,28 @@ export function mobileApiRouter(
   const end = tokenEnd(ownTokens, settings)
   const dashboard = showDashboard(collaborators)
   const events = streamEvents({ live, tokens, clock })
+  const changes = showChanges(collaborators)
+  const named = listTokens(collaborators)
+  const make = postToken(ownTokens, settings)
+  const change = patchSensor(sensors)
 
-  api.add('GET  /me',                       undefined,      none,  showUser)
-  api.add('POST /me/deletion',              undefined,      deletion, deleteAccount(tokens))
-  api.add('POST /logout',                   undefined,      none,  logOut(tokens))
-  api.add('GET  /sessions',                 undefined,      none,  listSessions(tokens))
-  api.add('DELETE /sessions/:session',      undefined,      none,  endSession(tokens))
-  api.add('GET  /tokens',                   undefined,      none,  listTokens(ownTokens))
-  api.add('POST /tokens',                   undefined,      order, postToken(ownTokens, settings))
-  api.add('POST /tokens/:token/rotation',   undefined,      rotation, rotateToken(ownTokens))
-  api.add('DELETE /tokens/:token',          undefined,      end,   endToken(ownTokens))
-  api.add('GET  /dashboard',                'sensors:read', none,  dashboard)
-  api.add('GET  /sensors',                  'sensors:read', none,  all)
-  api.add('GET  /changes',                  'sensors:read', changesQuery, showChanges(collaborators))
-  api.add('GET  /measurements',             'sensors:read', several, series)
-  api.own('GET  /sensors/:id',              'sensors:read', none,  showSensor(sensors))
-  api.own('PATCH /sensors/:id',             edit,           sensorPatch, patchSensor(sensors))
-  api.own('GET  /sensors/:id/measurements', 'sensors:read', historyQuery, ofSensor)
-  api.add('GET  /events',                   'sensors:read', none,  events)
+  api.add('GET  /me',                       undefined,      none,  small(showUser))
+  api.add('POST /me/deletion',              undefined,      deletion, small(deleteAccount(tokens)))
+  api.add('POST /logout',                   undefined,      none,  small(logOut(tokens)))
+  api.add('GET  /sessions',                 undefined,      none,  small(listSessions(tokens)))
+  api.add('DELETE /sessions/:session',      undefined,      none,  small(endSession(tokens)))
+  api.add('GET  /tokens',                   undefined,      none,  long(named))
+  api.add('POST /tokens',                   undefined,      order, small(make))
+  api.add('POST /tokens/:token/rotation',   undefined,      rotation, small(rotateToken(ownTokens)))
+  api.add('DELETE /tokens/:token',          undefined,      end,   small(endToken(ownTokens)))
+  api.add('GET  /dashboard',                'sensors:read', none,  long(dashboard))
+  api.add('GET  /sensors',                  'sensors:read', none,  long(all))
+  api.add('GET  /changes',                  'sensors:read', changesQuery, long(changes))
+  api.add('GET  /measurements',             'sensors:read', several, long(series))
+  api.own('GET  /sensors/:id',              'sensors:read', none,  small(showSensor(sensors)))
+  api.own('PATCH /sensors/:id',             edit,           sensorPatch, small(change))
+  api.own('GET  /sensors/:id/measurements', 'sensors:read', historyQuery, long(ofSensor))
+  api.add('GET  /events',                   'sensors:read', none,  long(events))
   return api
 }
 
@@ -101,9 +105,9 @@ export function signInRouter(
   const grant = signInRequest(bodies, signInLimit, settings)
   const link = linkSignInRequest(bodies, signInLimit)
 
-  open.add('GET  /bootstrap', none,  showBootstrap(identityProviders, settings))
-  open.add('POST /auth/link', link,  postLinkSignIn(links))
-  open.add('POST /auth/:idp', grant, postSignIn(signIn))
+  open.add('GET  /bootstrap', none,  small(showBootstrap(identityProviders, settings)))
+  open.add('POST /auth/link', link,  small(postLinkSignIn(links)))
+  open.add('POST /auth/:idp', grant, small(postSignIn(signIn)))
   return open
 }
 
@@ -112,7 +116,7 @@ export function relayRouter(clock: Clock, settings: MobileSettings): RouteTable 
   const open = new OpenRoutes('/auth')
   const form = relayedForm(new SmallBodyReader(clock))
 
-  open.add('GET  /callback/:idp', relayedQuery, relayToApp(settings))
-  open.add('POST /callback/:idp', form,         relayToApp(settings))
+  open.add('GET  /callback/:idp', relayedQuery, small(relayToApp(settings)))
+  open.add('POST /callback/:idp', form,         small(relayToApp(settings)))
   return open
 }

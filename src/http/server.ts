@@ -8,10 +8,12 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import Koa from 'koa'
 import type { Context, Middleware } from 'koa'
-import compress from 'koa-compress'
+import koaCompress from 'koa-compress'
 import { constants } from 'node:zlib'
 import { SECOND_MS } from '../domain/time.ts'
 import type { Clock, Log, Metrics } from '../ports/system.ts'
@@ -22,6 +24,7 @@ import type { ClientAddresses } from './callers/client-address.ts'
 import { UNTAKEN_MS_MAX } from './callers/connections.ts'
 import type { Connections } from './callers/connections.ts'
 import { isSubmission } from './dispatch.ts'
+import { bytesOf, checkAnswer, isSmall } from './answers/answer-kind.ts'
 import { logFault, presentError, publicError } from './answers/errors.ts'
 import { answerPage, isForPeople } from './pages/html.ts'
 import { finishBody, isUnfinished } from './body/rest-of-body.ts'
@@ -37,7 +40,7 @@ const NOT_FOUND = 404
 const COMPRESSION_BYTES_MIN = 1_024
 
 /** Responses are compressed on the fly: speed matters more than the last percent of size. */
-const compressAnswer = compress({
+const compressAnswer = koaCompress({
   filter: (type) => /json|csv|text|javascript|svg/.test(type),
   threshold: COMPRESSION_BYTES_MIN,
   // Clients process a long history faster in few large pieces.
@@ -187,15 +190,16 @@ function createApp(
     try {
       checkForm(call)
       await dispatch(ctx, nothingMore)
+      checkAnswer(ctx.state.answer ?? 'small', ctx.body)
     } catch (error) {
       const code = answerError(call, error, { appName, log })
       const isRefusal = code !== undefined && isSubmission(ctx.method, call.path)
       if (isRefusal) metrics.noteRefusedSubmission(code)
     }
-    ctx.state.body?.close()
+    settleBody(ctx)
     if (isUnfinished(ctx.req)) await finishBody(ctx.req, ctx.res)
     if (draining.isOn) ctx.res.setHeader('Connection', 'close')
-    if (mayBeCompressed(ctx)) await compressAnswer(ctx, nothingMore)
+    if (mayBeCompressed(ctx)) await compress(ctx)
     if (ctx.respond === false) return
     metrics.noteAnswer(ctx.state.route ?? 'other /', ctx.res.statusCode)
     if (isLogged(call)) {
@@ -250,6 +254,15 @@ function setCommonHeaders(response: ServerResponse, requestId: string): void {
   response.setHeader('Referrer-Policy', 'no-referrer')
 }
 
+/** Counts a body no longer, but a long receipt in its place until its client has taken it. */
+function settleBody({ state, body, res }: Context): void {
+  const { answer, body: sent } = state as CallState
+  if (sent === undefined) return
+  if (answer !== 'receipt' || isSmall(body) || res.closed) return sent.close()
+  sent.keepAnswer(bytesOf(body))
+  res.once('close', () => sent.close())
+}
+
 /** @returns what the client is told, `undefined` if it has disconnected */
 function answerError(
   call: Call,
@@ -278,6 +291,13 @@ function answerError(
 
 function isOutsideApis({ path, ctx: { method } }: Call): boolean {
   return (method === 'GET' || method === 'HEAD') && !path.startsWith('/api/')
+}
+
+/** A compressor takes more memory than a small answer: it is gone before the client takes that. */
+async function compress(ctx: Context): Promise<void> {
+  const isWhole = !(ctx.body instanceof Readable)
+  await compressAnswer(ctx, nothingMore)
+  if (isWhole && ctx.body instanceof Readable) ctx.body = await buffer(ctx.body)
 }
 
 /**

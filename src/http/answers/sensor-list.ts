@@ -11,12 +11,12 @@ import type { LongAnswers } from './long-answers.ts'
 import { presentSensor } from './present.ts'
 
 /** A piece takes a few milliseconds. */
-const PIECE_SENSORS = 500
+const PIECE_ITEMS = 500
 
 export interface SensorLists {
   readonly sensors: Sensors
-  /** Lists of all sensors of a user. */
-  readonly sensorLists: LongAnswers
+  /** All that a user has of something. */
+  readonly lists: LongAnswers
 }
 
 /**
@@ -27,7 +27,7 @@ export interface SensorLists {
  */
 export async function answerSensorList(
   call: ApiCall,
-  { sensors, sensorLists }: SensorLists,
+  { sensors, lists }: SensorLists,
   name: string,
   shell: (states: readonly SensorState[]) => object,
 ): Promise<void> {
@@ -37,26 +37,26 @@ export async function answerSensorList(
   // Before it takes a place: the user's server may not answer, while those of others do.
   const tag = entityTag(`${name} ${await sensors.readVersion(userId)}`)
   if (isKnown(ctx, tag)) return answerUnchanged(ctx, tag)
-  await answerInPieces(ctx, sensorLists, userId, async () => {
+  await answerInPieces(ctx, lists, userId, async () => {
     const states = await sensors.list(userId)
     ctx.set('ETag', tag)
     ctx.set('Content-Type', JSON_TYPE)
-    return sensorsWithin(shell(states), states)
+    return itemsWithin(shell(states), states, presentSensor)
   })
 }
 
-/** The text of an object whose last list is empty, with sensors in that list. */
-export async function* sensorsWithin(
+/** The text of an object whose last list is empty, with items in that list. */
+export async function* itemsWithin<Item>(
   shell: object,
-  states: readonly SensorState[],
+  items: readonly Item[],
+  present: (item: Item) => object,
 ): AsyncIterable<Buffer> {
   const text = JSON.stringify(shell)
   const at = text.lastIndexOf('[]') + 1
   yield Buffer.from(text.slice(0, at))
-  for (let from = 0; from < states.length; from += PIECE_SENSORS) {
-    const piece = states.slice(from, from + PIECE_SENSORS).map(presentSensor)
-    const items = JSON.stringify(piece).slice(1, -1)
-    yield Buffer.from(from === 0 ? items : `,${items}`)
+  for (let from = 0; from < items.length; from += PIECE_ITEMS) {
+    const piece = JSON.stringify(items.slice(from, from + PIECE_ITEMS).map(present)).slice(1, -1)
+    yield Buffer.from(from === 0 ? piece : `,${piece}`)
   }
   yield Buffer.from(text.slice(at))
 }

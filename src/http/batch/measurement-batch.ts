@@ -8,7 +8,7 @@ import type { Submissions } from '../../ingest/submissions.ts'
 import type { RefusedWriter } from '../../ports/refused.ts'
 import { answerJson } from '../call/call.ts'
 import type { ApiCall } from '../call/call.ts'
-import { jsonBody } from '../body/gate.ts'
+import { batchBody } from '../body/gate.ts'
 import { BatchReceiptWriter } from './batch-receipt.ts'
 import type { EventIdTexts } from './event-id-texts.ts'
 import { BatchScanner } from './scan-batch.ts'
@@ -39,7 +39,7 @@ export function measurementBatch(intake: BatchIntake): Input<FitElements | Parti
   }
   const read = (call: ApiCall) => readSubmission(intake, call, reading)
   return {
-    bounds: jsonBody,
+    bounds: batchBody,
     schema: 'measurement-batch',
     querySchema: 'batch-query',
     read,

@@ -10,6 +10,9 @@
 // - What a user's others have taken may be parts of bodies, none of which can end before the oldest
 //   does. So an oldest one that keeps them waiting for 5 s, none of them going on, is cut off if it
 //   comes at less than 16 KiB a second.
+// - A long answer to an upload counts in its place until its client has taken it. Where a user's
+//   answers fill the part, all uploads of that user wait: what is never taken ends with its
+//   connection.
 
 import { ServiceError, postponedError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
@@ -53,9 +56,11 @@ export class UploadBudget {
    * Begins an upload.
    *
    * @param userId `undefined`: the user is not known yet, so no user's share is counted
+   * @param bytesMin what it counts at least, once something of it has arrived
    */
-  open(userId: number | undefined): Upload {
-    const upload = new Upload(this, userId === undefined ? undefined : this.#userOf(userId))
+  open(userId: number | undefined, bytesMin = 0): Upload {
+    const user = userId === undefined ? undefined : this.#userOf(userId)
+    const upload = new Upload(this, user, bytesMin)
     upload.user?.open.add(upload)
     return upload
   }
@@ -68,6 +73,11 @@ export class UploadBudget {
 
   give(bytes: number): void {
     this.#bytes -= bytes
+  }
+
+  /** Counts an answer, for which there has to be room. */
+  keep(bytes: number): void {
+    this.#bytes += bytes
   }
 
   /** From now on the upload's rate counts. */
@@ -95,8 +105,8 @@ export class UploadBudget {
   }
 
   #forgetIdle(): void {
-    for (const [userId, { open }] of this.#users) {
-      if (open.size === 0) this.#users.delete(userId)
+    for (const [userId, { isIdle }] of this.#users) {
+      if (isIdle) this.#users.delete(userId)
     }
   }
 
@@ -130,12 +140,18 @@ class UserUploads {
   readonly #besideBytesMax: number
   readonly #clock: Clock
   #bytes = 0
+  /** Of these, in answers that are not taken. */
+  #answerBytes = 0
   /** When one last went on or ended, or the first began to wait. */
   #wentOnAtMs = 0
 
   constructor(besideBytesMax: number, clock: Clock) {
     this.#besideBytesMax = besideBytesMax
     this.#clock = clock
+  }
+
+  get isIdle(): boolean {
+    return this.open.size === 0 && this.#answerBytes === 0
   }
 
   count(bytes: number): void {
@@ -151,10 +167,11 @@ class UserUploads {
   areStuckBehind(upload: Upload, nowMs: number): boolean {
     const [oldest] = this.open
     const isBehind = upload === oldest && this.#waiting.size > 0 && !this.isWaiting(upload)
-    return isBehind && nowMs - this.#wentOnAtMs >= SLOW_AFTER_MS
+    return isBehind && !this.#mustTakeAnswers() && nowMs - this.#wentOnAtMs >= SLOW_AFTER_MS
   }
 
   mayTake(upload: Upload, bytes: number): boolean {
+    if (this.#mustTakeAnswers()) return false
     const bytesMax = this.#besideBytesMax / (upload.takenBytes === 0 ? 2 : 1)
     // Finding the oldest takes longer than all the rest.
     if (this.#bytes + bytes <= bytesMax) return true
@@ -167,9 +184,18 @@ class UserUploads {
     this.#waiting.set(upload, goOn)
   }
 
+  /** An upload is answered: only its answer counts any more. */
+  keepAnswer(upload: Upload): void {
+    this.open.delete(upload)
+    this.#answerBytes += upload.takenBytes
+    this.count(upload.takenBytes)
+    this.#wake()
+  }
+
   close(upload: Upload): void {
     this.#waiting.delete(upload)
-    this.open.delete(upload)
+    // One that is not open any more was answered.
+    if (!this.open.delete(upload)) this.#answerBytes -= upload.takenBytes
     this.#bytes -= upload.takenBytes
     if (this.#waiting.size === 0) return
     this.#wentOnAtMs = this.#clock.monotonicMs()
@@ -179,10 +205,15 @@ class UserUploads {
 
   #wake(): void {
     const [oldest] = this.open
-    if (oldest !== undefined) this.#goOn(oldest)
+    if (oldest !== undefined && this.mayTake(oldest, oldest.wantedBytes)) this.#goOn(oldest)
     for (const upload of this.#waiting.keys()) {
       if (this.mayTake(upload, upload.wantedBytes)) this.#goOn(upload)
     }
+  }
+
+  /** Whether answers fill the part that uploads share. */
+  #mustTakeAnswers(): boolean {
+    return this.#answerBytes > this.#besideBytesMax
   }
 
   #goOn(upload: Upload): void {
@@ -192,10 +223,11 @@ class UserUploads {
   }
 }
 
-/** One body, and its share of the budget. */
+/** One body and then its answer, with their share of the budget. */
 export class Upload {
   readonly user: UserUploads | undefined
   readonly #budget: UploadBudget
+  readonly #bytesMin: number
   #startedAtMs = 0
   #rateFromMs = 0
   #rateBytes = 0
@@ -205,9 +237,10 @@ export class Upload {
   #isClosed = false
   #stop: ((reason: ServiceError) => void) | undefined
 
-  constructor(budget: UploadBudget, user: UserUploads | undefined) {
+  constructor(budget: UploadBudget, user: UserUploads | undefined, bytesMin: number) {
     this.#budget = budget
     this.user = user
+    this.#bytesMin = bytesMin
   }
 
   get takenBytes(): number {
@@ -238,10 +271,14 @@ export class Upload {
    * @throws ServiceError `overloaded`
    */
   take(bytes: number): Promise<void> | undefined {
+    const beforeBytes = this.#arrivedBytes
     this.#arrivedBytes += bytes
     this.#rateBytes += bytes
-    if (this.user?.mayTake(this, bytes) === false) return this.#takeInTurn(this.user, bytes)
-    this.#count(bytes)
+    const countedBytes = beforeBytes === 0 ? 0 : Math.max(beforeBytes, this.#bytesMin)
+    const more = Math.max(this.#arrivedBytes, this.#bytesMin) - countedBytes
+    if (more === 0) return undefined
+    if (this.user?.mayTake(this, more) === false) return this.#takeInTurn(this.user, more)
+    this.#count(more)
     return undefined
   }
 
@@ -258,7 +295,16 @@ export class Upload {
     this.#budget.noteReceived(this)
   }
 
-  /** Its request is answered: returns its share of the budget. */
+  /** Its request is answered at length: counts the answer, until it is closed. */
+  keepAnswer(bytes: number): void {
+    this.noteReceived()
+    this.give(this.#takenBytes)
+    this.#budget.keep(bytes)
+    this.#takenBytes = bytes
+    this.user?.keepAnswer(this)
+  }
+
+  /** Its request is answered, or its answer is taken: returns its share of the budget. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true

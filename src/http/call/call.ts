@@ -23,6 +23,9 @@ export interface Call {
   readonly parameters: Readonly<Record<string, string>>
 }
 
+/** What an answer may be: answers/answer-kind.ts says what each means. */
+export type AnswerKind = 'small' | 'receipt' | 'file' | 'long'
+
 /** State shared by middleware: set when the request is read, and when its token is checked. */
 export interface CallState {
   call: Call
@@ -31,8 +34,10 @@ export interface CallState {
   principal?: Principal
   /** What the route takes for a body: `BodyBounds`. */
   bounds?: object
-  /** The body, which is counted until it is answered. */
-  body?: { close(): void }
+  /** What the route may answer. */
+  answer?: AnswerKind
+  /** The body, which is counted until it is answered, or its answer is taken. */
+  body?: { close(): void; keepAnswer(bytes: number): void }
   /** Of the problem that the request was answered with. */
   code?: ErrorCode
   /** What only the log is told of it. */

@@ -35,7 +35,7 @@ const ALL_WAITING_MAX = 512
 /** In the order of their last requests. */
 type Group = Set<Socket>
 
-type Handle = (request: IncomingMessage, response: ServerResponse) => void
+type Handle = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 
 interface Waiting {
   readonly request: WaitingRequest
@@ -120,7 +120,7 @@ export class Connections {
   take(request: IncomingMessage, response: ServerResponse, handle: Handle): void {
     const { socket } = request
     const connection = this.#open.get(socket)
-    if (connection === undefined) return handle(request, response)
+    if (connection === undefined) return void handle(request, response)
     const isFree = connection.request === undefined
     if (!isFree && !connection.isLast && !this.#mayWait(connection)) {
       connection.isLast = true
@@ -139,7 +139,7 @@ export class Connections {
     }
     if (!isFree) return this.#wait(connection, { request, response, handle })
     connection.request = request
-    handle(request, response)
+    void handle(request, response)
   }
 
   /**
@@ -220,7 +220,7 @@ export class Connections {
     if (next !== undefined) {
       this.#waiting--
       // Not after an answer that ends the connection: what follows may be the rest of its request.
-      if (socket.writable) next.handle(next.request, next.response)
+      if (socket.writable) void next.handle(next.request, next.response)
     } else if (connection.isLast) socket.destroySoon()
   }
 

@@ -7,7 +7,7 @@ import { answerJson, ClientGone } from '../call/call.ts'
 import type { Call } from '../call/call.ts'
 import { linesBody, statementForm } from '../body/gate.ts'
 import { anything } from '../routes/input.ts'
-import { OpenRoutes } from '../routes/routes.ts'
+import { OpenRoutes, long, receipt, small } from '../routes/routes.ts'
 import type { RouteTable } from '../routes/routes.ts'
 import { InfluxCallers, refuseCrossSite } from './influx-callers.ts'
 import type { InfluxCallersCollaborators } from './influx-callers.ts'
@@ -51,12 +51,12 @@ export function lineApiRouter(
   const fail = (call: Call, error: unknown) => void answerFailure(call, 'v1', error, log)
   const health = sameSite((call) => answerHealth(call, collaborators), fail)
 
-  open.add('POST /api/v2/write', lines,     write('v2'))
-  open.add('POST /write',        lines,     write('v1'))
-  open.add('GET /ping',          anything,  sameSite(answerPing, fail))
-  open.add('GET /health',        anything,  health)
-  open.add('GET /query',         anything,  query)
-  open.add('POST /query',        statement, query)
+  open.add('POST /api/v2/write', lines,     receipt(write('v2')))
+  open.add('POST /write',        lines,     receipt(write('v1')))
+  open.add('GET /ping',          anything,  small(sameSite(answerPing, fail)))
+  open.add('GET /health',        anything,  small(health))
+  open.add('GET /query',         anything,  long(query))
+  open.add('POST /query',        statement, long(query))
   return open
 }
 

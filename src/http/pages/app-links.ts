@@ -6,20 +6,19 @@ import { ServiceError } from '../../domain/errors.ts'
 import { answerJson } from '../call/call.ts'
 import type { Call } from '../call/call.ts'
 import { anything } from '../routes/input.ts'
-import { OpenRoutes } from '../routes/routes.ts'
+import { OpenRoutes, small } from '../routes/routes.ts'
 import type { RouteTable } from '../routes/routes.ts'
 import { answerPage } from './html.ts'
 
 const CACHED_FOR_AN_HOUR = 'public, max-age=3600'
 
 /** @param links without an app of a system its file is 404 */
-// prettier-ignore
 export function appLinksRouter({ android, apple }: AppLinks, appName: string): RouteTable {
   const open = new OpenRoutes('')
 
-  open.add('GET /.well-known/assetlinks.json',            anything, show(android, assetLinks))
-  open.add('GET /.well-known/apple-app-site-association', anything, show(apple, appleLinks))
-  open.add('GET /app/callback/:idp',                      anything, sayOpenOnPhone(appName))
+  open.add('GET /.well-known/assetlinks.json', anything, small(show(android, assetLinks)))
+  open.add('GET /.well-known/apple-app-site-association', anything, small(show(apple, appleLinks)))
+  open.add('GET /app/callback/:idp', anything, small(sayOpenOnPhone(appName)))
   return open
 }
 

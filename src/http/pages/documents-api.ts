@@ -12,7 +12,7 @@ import { answerPage, escapeHtml, linksTo, PLAIN_STYLE } from './html.ts'
 import { kept } from './kept.ts'
 import { answerFile, nameOf, staticFile } from './static-file.ts'
 import type { StaticFile } from './static-file.ts'
-import { OpenRoutes } from '../routes/routes.ts'
+import { OpenRoutes, file, small } from '../routes/routes.ts'
 import type { RouteRow, RouteTable } from '../routes/routes.ts'
 
 /** The OpenAPI documents. */
@@ -137,13 +137,13 @@ export function documentsRouter(
 ): RouteTable {
   const open = new OpenRoutes('')
 
-  open.add('GET /problems',          anything, listProblems(appName))
-  open.add('GET /problems/:code',    anything, explainProblem(appName))
-  open.add('GET /openapi',           anything, listDocuments([...parts.keys()], appName))
-  open.add('GET /openapi.json',      anything, showDocument(describe))
-  open.add('GET /openapi/:document', anything, showPart(describe, parts))
-  open.add('GET /docs',              anything, showPage(appName))
-  open.add('GET /docs/:file',        anything, showFile)
+  open.add('GET /problems',          anything, small(listProblems(appName)))
+  open.add('GET /problems/:code',    anything, small(explainProblem(appName)))
+  open.add('GET /openapi',           anything, small(listDocuments([...parts.keys()], appName)))
+  open.add('GET /openapi.json',      anything, file(showDocument(describe)))
+  open.add('GET /openapi/:document', anything, file(showPart(describe, parts)))
+  open.add('GET /docs',              anything, small(showPage(appName)))
+  open.add('GET /docs/:file',        anything, file(showFile))
   return open
 }
 
@@ -182,9 +182,9 @@ function showPage(appName: string) {
 }
 
 async function showFile(call: Call): Promise<void> {
-  const file = await FILES.get(call.parameters['file'] ?? '')?.()
-  if (file === undefined) throw new ServiceError('not_found')
-  answerFile(call, file, CACHED_FOR_A_DAY)
+  const found = await FILES.get(call.parameters['file'] ?? '')?.()
+  if (found === undefined) throw new ServiceError('not_found')
+  answerFile(call, found, CACHED_FOR_A_DAY)
 }
 
 function keptFile(

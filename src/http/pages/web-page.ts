@@ -14,7 +14,7 @@ import { joinModules } from './joined-modules.ts'
 import { kept } from './kept.ts'
 import { answerFile, nameOf, staticFile } from './static-file.ts'
 import type { StaticFile } from './static-file.ts'
-import { OpenRoutes } from '../routes/routes.ts'
+import { OpenRoutes, file } from '../routes/routes.ts'
 import type { RouteTable } from '../routes/routes.ts'
 
 const PAGE_POLICY = [
@@ -81,24 +81,24 @@ export function webPageRouter(names: PageNames): RouteTable {
     answerNow(call, (await read())[name])
   const showFile = async (call: Call) => answerKept(call, await read())
 
-  open.add('GET /',                     anything, show('page'))
-  open.add('GET /service-worker.js',    anything, show('worker'))
-  open.add('GET /manifest.webmanifest', anything, show('manifest'))
-  open.add('GET /web/:version/:file',   anything, showFile)
+  open.add('GET /',                     anything, file(show('page')))
+  open.add('GET /service-worker.js',    anything, file(show('worker')))
+  open.add('GET /manifest.webmanifest', anything, file(show('manifest')))
+  open.add('GET /web/:version/:file',   anything, file(showFile))
   return open
 }
 
 /** The policy for the page, and for what its worker may request. */
-function answerNow(call: Call, file: StaticFile): void {
+function answerNow(call: Call, sent: StaticFile): void {
   call.ctx.set('Content-Security-Policy', PAGE_POLICY)
-  answerFile(call, file, ASKED_EACH_TIME)
+  answerFile(call, sent, ASKED_EACH_TIME)
 }
 
 function answerKept(call: Call, { version, files }: WebPage): void {
-  const file = files.get(call.parameters['file'] ?? '')
+  const found = files.get(call.parameters['file'] ?? '')
   const isCurrent = call.parameters['version'] === version
-  if (file === undefined || !isCurrent) throw new ServiceError('not_found')
-  answerFile(call, file, FOR_EVER)
+  if (found === undefined || !isCurrent) throw new ServiceError('not_found')
+  answerFile(call, found, FOR_EVER)
 }
 
 async function readPage({ appName, command }: PageNames): Promise<WebPage> {

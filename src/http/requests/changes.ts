@@ -6,7 +6,7 @@ import { answerJson, JSON_TYPE } from '../call/call.ts'
 import type { ApiCall } from '../call/call.ts'
 import { answerInPieces } from '../answers/long-answers.ts'
 import { presentChanges, presentSensor } from '../answers/present.ts'
-import { sensorsWithin } from '../answers/sensor-list.ts'
+import { itemsWithin } from '../answers/sensor-list.ts'
 import type { SensorLists } from '../answers/sensor-list.ts'
 import { none, readQuery, throwFaults } from '../routes/input.ts'
 import type { Input } from '../routes/input.ts'
@@ -26,7 +26,7 @@ export const changesQuery: Input<string | undefined> = {
 /** So many take less than a small answer may have, whatever their names are. */
 const FEW = 40
 
-export function showChanges({ sensors, sensorLists }: SensorLists) {
+export function showChanges({ sensors, lists }: SensorLists) {
   return async (call: ApiCall, since: string | undefined): Promise<void> => {
     const { ctx, principal } = call
     const userId = principal.user.id
@@ -36,10 +36,10 @@ export function showChanges({ sensors, sensorLists }: SensorLists) {
       const shown = { ...data, sensors: few.states.map(presentSensor) }
       return answerJson(call, 200, JSON.stringify({ data: shown }))
     }
-    await answerInPieces(ctx, sensorLists, userId, async () => {
+    await answerInPieces(ctx, lists, userId, async () => {
       const changes = await sensors.changes(userId, since)
       ctx.set('Content-Type', JSON_TYPE)
-      return sensorsWithin(presentChanges(changes), changes.states)
+      return itemsWithin(presentChanges(changes), changes.states, presentSensor)
     })
   }
 }

@@ -5,9 +5,12 @@ import { ALL_RIGHTS } from '../../domain/access.ts'
 import type { AccessToken, Right } from '../../domain/access.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { makingSessionAgeMsMax } from '../../domain/limits.ts'
-import { answerJson } from '../call/call.ts'
+import { answerJson, JSON_TYPE } from '../call/call.ts'
 import type { ApiCall } from '../call/call.ts'
+import { answerInPieces } from '../answers/long-answers.ts'
+import type { LongAnswers } from '../answers/long-answers.ts'
 import { presentDaemonToken } from '../answers/present.ts'
+import { itemsWithin } from '../answers/sensor-list.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
 import { requireNewSession } from '../callers/authenticate.ts'
 import { jsonInput, nameFaults, none, parseId } from '../routes/input.ts'
@@ -25,11 +28,20 @@ export interface OwnRotation {
   readonly overlapDays: number
 }
 
-export function listTokens(ownTokens: OwnTokens) {
-  return async (call: ApiCall): Promise<void> => {
-    const tokens = await ownTokens.list(call.principal.user.id)
-    answerJson(call, 200, JSON.stringify({ data: tokens.map(presentDaemonToken) }))
-  }
+export function listTokens({
+  ownTokens,
+  lists,
+}: {
+  readonly ownTokens: OwnTokens
+  readonly lists: LongAnswers
+}) {
+  return ({ ctx, principal }: ApiCall): Promise<void> =>
+    // An operator may have made any number of them.
+    answerInPieces(ctx, lists, principal.user.id, async () => {
+      const tokens = await ownTokens.list(principal.user.id)
+      ctx.set('Content-Type', JSON_TYPE)
+      return itemsWithin({ data: [] }, tokens, presentDaemonToken)
+    })
 }
 
 /** What the caller may do is checked before the body is read. */

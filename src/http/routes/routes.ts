@@ -1,6 +1,6 @@
 // How a row of a route table becomes a route of @koa/router, and what a row is made of.
 //
-// A row reads: path · right · input · handler. The checks before a handler run in the promised
+// A row reads: path · right · input · what it answers, with its handler. The checks before a handler run in the promised
 // order of errors: token, right, path (the sensor in it), then the input.
 
 import { Router } from '@koa/router'
@@ -9,7 +9,7 @@ import type { Right } from '../../domain/access.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { Sensors } from '../../sensors/sensors.ts'
 import { requireRight } from '../callers/authenticate.ts'
-import type { ApiCall, Call, CallState, SensorCall } from '../call/call.ts'
+import type { AnswerKind, ApiCall, Call, CallState, SensorCall } from '../call/call.ts'
 import type { BodyGate } from '../body/gate.ts'
 import { parseId } from './input.ts'
 import type { Input, InputFacts, OpenInput } from './input.ts'
@@ -30,6 +30,21 @@ type Address = `${Method} ${string}`
 
 type Handler<C, T> = (call: C, input: T) => void | Promise<void>
 
+interface Answering<C, T> {
+  readonly answer: AnswerKind
+  readonly handler: Handler<C, T>
+}
+
+const answering =
+  (answer: AnswerKind) =>
+  <C, T>(handler: Handler<C, T>): Answering<C, T> => ({ answer, handler })
+
+/** What a row may answer: see answers/answer-kind.ts. */
+export const small = answering('small')
+export const receipt = answering('receipt')
+export const file = answering('file')
+export const long = answering('long')
+
 /** A row of a table, for the documents. */
 export interface RouteRow {
   /** Method and pattern of the whole path, such as `GET /problems/{code}`. */
@@ -39,6 +54,7 @@ export interface RouteRow {
   /** `undefined`: none is required. */
   readonly right: Right | undefined
   readonly input: InputFacts
+  readonly answer: AnswerKind
 }
 
 /** The routes of a table and its rows, in order. */
@@ -56,8 +72,8 @@ export class OpenRoutes implements RouteTable {
     this.router = createRouter(base)
   }
 
-  add<T>(address: Address, input: OpenInput<T>, handler: Handler<Call, T>): void {
-    const facts = { isOpen: true, right: undefined, input }
+  add<T>(address: Address, input: OpenInput<T>, { answer, handler }: Answering<Call, T>): void {
+    const facts = { isOpen: true, right: undefined, input, answer }
     addRoute(this, address, facts, async (ctx) => {
       const call = callOf(ctx)
       await handler(call, await input.read(call))
@@ -83,10 +99,10 @@ export class ApiRoutes implements RouteTable {
     address: Address,
     right: Right | undefined,
     input: Input<T>,
-    handler: Handler<ApiCall, T>,
+    { answer, handler }: Answering<ApiCall, T>,
   ): void {
     // An async function would keep its input alive while the handler waits for the disk.
-    addRoute(this, address, { isOpen: false, right, input }, (ctx) => {
+    addRoute(this, address, { isOpen: false, right, input, answer }, (ctx) => {
       const call = apiCallOf(ctx, right)
       const read = input.read(call, this.#bodies)
       return read instanceof Promise
@@ -100,9 +116,9 @@ export class ApiRoutes implements RouteTable {
     address: Address,
     right: Right | undefined,
     input: Input<T, SensorCall>,
-    handler: Handler<SensorCall, T>,
+    { answer, handler }: Answering<SensorCall, T>,
   ): void {
-    addRoute(this, address, { isOpen: false, right, input }, async (ctx) => {
+    addRoute(this, address, { isOpen: false, right, input, answer }, async (ctx) => {
       const call = await this.#withSensor(apiCallOf(ctx, right))
       await handler(call, await input.read(call, this.#bodies))
     })
@@ -134,6 +150,7 @@ function addRoute(
   router[VERBS[method]](path, (ctx) => {
     ctx.state.route = route
     ctx.state.bounds = facts.input.bounds
+    ctx.state.answer = facts.answer
     return run(ctx)
   })
 }

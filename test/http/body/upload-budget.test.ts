@@ -74,6 +74,49 @@ describe('UploadBudget', () => {
     expect([more.is, other.is]).to.deep.equal(['taken', 'taken'])
   })
 
+  it('counts a long answer in place of its body, until it is taken', async () => {
+    const answered = begin(1)
+    answered.keepAnswer(2 * MIB)
+    expect(budget.bytes).to.equal(2 * MIB)
+    expect(take(begin(1), 4 * MIB).is, 'the oldest that is not answered').to.equal('taken')
+    const next = take(begin(1), MIB)
+    await settled()
+    expect(next.is).to.equal('waiting')
+    answered.close()
+    await settled()
+    expect(next.is).to.equal('taken')
+  })
+
+  it('lets all uploads of a user wait while answers fill their part, and nobody else', async () => {
+    const answers = [begin(1), begin(1)]
+    for (const answer of answers) answer.keepAnswer(2 * MIB)
+    const oldest = open(1)
+    const [first, other] = [take(oldest, 1), take(open(2), 4 * MIB)]
+    clock.advanceMs(60_000)
+    await settled()
+    expect([first.is, other.is]).to.deep.equal(['waiting', 'taken'])
+    expect(cut, 'it does not wait for its client').to.not.include(oldest)
+    answers[0]?.close()
+    await settled()
+    expect(first.is).to.equal('taken')
+  })
+
+  it('remembers a user whose answers are not taken, whoever else comes', () => {
+    begin(1).keepAnswer(4 * MIB)
+    for (let userId = 2; userId < 3_000; userId++) begin(userId).close()
+    expect(take(open(1), 1).is).to.equal('waiting')
+  })
+
+  it('counts a batch as more than it is where it is short', () => {
+    const upload = budget.open(1, 16 * 1_024)
+    uploads.push(upload)
+    const counted = [100, 16_000, 1_000].map((bytes) => {
+      expect(upload.take(bytes)).to.equal(undefined)
+      return budget.bytes
+    })
+    expect(counted).to.deep.equal([16_384, 16_384, 17_100])
+  })
+
   it('leaves half of that part to those that have begun', async () => {
     const [, second] = [begin(1), begin(1)]
     expect(take(second, 1.5 * MIB).is).to.equal('taken')
