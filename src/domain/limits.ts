@@ -33,6 +33,9 @@ export const refusedUserBytesMax = refusedBytesMax / 8
 /** Members of one object in a request; an object with more is not inspected further. */
 export const elementMembersMax = 32
 
+/** Parameters of a query; one with more is not inspected further. */
+export const queryParametersMax = 32
+
 /** Characters of a number that is read, in any format; the longest of any use has 25. */
 export const numberCharactersMax = 64
 

@@ -6,6 +6,8 @@ import { send } from '../support/http.ts'
 import { BASE, codeOf, REDIRECT_URI, RELAY, startMobile } from '../support/mobile.ts'
 import type { MobileTest } from '../support/mobile.ts'
 
+const KIB = 1_024
+
 describe('bootstrap', () => {
   let mobile: MobileTest
 
@@ -57,6 +59,40 @@ describe('bootstrap', () => {
       expect(codeOf(refused)).to.equal('405 method_not_allowed')
       expect(refused.headers.allow).to.equal('GET, HEAD')
     }
+  })
+})
+
+describe('what is refused without a token', () => {
+  let mobile: MobileTest
+
+  before(async () => {
+    mobile = await startMobile()
+  })
+  after(() => mobile.stop())
+
+  const refusalOf = async (query: string) => {
+    const answer = await send(mobile.service.url, { path: `${BASE}/bootstrap?${query}` })
+    expect(codeOf(answer)).to.equal('422 validation_failed')
+    return answer
+  }
+
+  it('is one fault of a query with many parameters', async () => {
+    const { text, body } = await refusalOf(Array.from({ length: 3_000 }, (_, at) => at).join('&'))
+    expect(body.errors).to.deep.equal([
+      {
+        pointer: '',
+        code: 'maxProperties',
+        detail: 'the query has more than 32 parameters',
+      },
+    ])
+    expect(text.length).to.be.lessThan(KIB)
+  })
+
+  it('is told in less than 64 KiB', async () => {
+    const longest = Array.from({ length: 32 }, (_, at) => `${at}${'%01'.repeat(150)}`).join('&')
+    const { text, body } = await refusalOf(longest)
+    expect(body.errors).to.have.lengthOf(32)
+    expect(text.length).to.be.lessThan(32 * KIB)
   })
 })
 

@@ -53,8 +53,8 @@ async function readFit(
   body: unknown,
 ): Promise<FitElements | PartialBatch> {
   const faults: RequestFault[] = []
-  const parameters = readQuery(call.query, 'batch-query', faults)
   const value = readBatch(body, faults)
+  const parameters = readQuery(call.query, 'batch-query', faults)
   if (parameters.on_invalid === 'skip') return new PartialBatch(value, faults, body)
   if (faults.length === 0) return value
   const more = await findMore(submissions, call, value)

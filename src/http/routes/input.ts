@@ -3,7 +3,7 @@
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
-import { nameCharactersMax } from '../../domain/limits.ts'
+import { nameCharactersMax, queryParametersMax } from '../../domain/limits.ts'
 import { parseInstant } from '../../domain/time.ts'
 import type { ApiCall, Call } from '../call/call.ts'
 import { pointerSegment } from '../answers/fault-list.ts'
@@ -116,12 +116,17 @@ function readSent<Name extends keyof Requests, T, C extends Call>(
  * The parameters of a query, each once; repeated ones are added to `faults`. A `+` stays a plus: no
  * parameter can contain a space, but offsets and time zones contain pluses.
  *
- * @throws ServiceError `invalid_request` if the query is not encoded correctly
+ * @throws ServiceError `invalid_request` if the query is not encoded correctly, `validation_failed`
+ *   with all faults if it has more parameters than are inspected
  */
 export function readParameters(query: string, faults: RequestFault[]): Record<string, string> {
   const parameters = Object.create(null) as Record<string, string>
-  for (const pair of query.split('&')) {
-    if (pair === '') continue
+  const pairs = query.split('&').filter((pair) => pair !== '')
+  if (pairs.length > queryParametersMax) {
+    const detail = `the query has more than ${queryParametersMax} parameters`
+    throwFaults([...faults, { pointer: '', code: 'maxProperties', detail }])
+  }
+  for (const pair of pairs) {
     const equals = pair.indexOf('=')
     const name = decodeComponent(equals === -1 ? pair : pair.slice(0, equals))
     if (name in parameters) {
@@ -216,8 +221,9 @@ export function readValid<T>(
   read: (body: unknown, faults: RequestFault[]) => T,
 ): T {
   const faults: RequestFault[] = []
-  refuseParameters(query, faults)
   const value = read(body, faults)
+  // Last: it tells all faults at once when there are too many parameters.
+  refuseParameters(query, faults)
   throwFaults(faults)
   return value
 }
