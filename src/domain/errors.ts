@@ -22,6 +22,7 @@ export type ErrorCode =
   | 'method_not_allowed'
   | 'request_timeout'
   | 'event_id_conflict'
+  | 'length_required'
   | 'body_too_large'
   | 'batch_too_large'
   | 'unsupported_media_type'

@@ -59,6 +59,7 @@ const FAILURES: Readonly<Record<number, string>> = {
   400: NOT_STORED,
   401: 'No valid daemon token.',
   403: 'The token lacks `measurements:write`, or a browser calls from another site.',
+  411: 'Neither `Content-Length` nor chunks. Nothing was stored; the connection ends.',
   413: 'More than 4 MiB, 50,000 lines or 50,000 temperatures. Nothing was stored.',
   429: 'The token’s allowance is used up.',
   500: 'An error in the service.',
@@ -77,6 +78,7 @@ const QUERY_FAILURES = {
 }
 const FORM_FAILURES = {
   408: 'The form arrived too slowly.',
+  411: 'No `q` in the address, and neither `Content-Length` nor chunks; the connection ends.',
   413: 'The form is too large.',
   415: 'The body is not a form.',
 }

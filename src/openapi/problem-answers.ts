@@ -44,8 +44,13 @@ export function codesOf(row: RouteRow, own: readonly ErrorCode[] = []): Set<Erro
     ...(right === undefined ? [] : (['insufficient_scope'] as const)),
     ...(route.includes('/sensors/{id}') ? (['sensor_not_found'] as const) : []),
     ...(input.bounds.type === 'none' ? [] : WITH_BODY),
+    ...(isBodyRequired(input) ? (['length_required'] as const) : []),
     ...(input.schema === undefined ? [] : WITH_JSON),
   ])
+}
+
+function isBodyRequired({ bounds, isOptional }: RouteRow['input']): boolean {
+  return bounds.type !== 'none' && isOptional !== true
 }
 
 /** For an operation with these codes: the shared response of each status, and one for any other. */

@@ -115,6 +115,14 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
     status: 413,
     title: 'The body is too large',
     explanation: 'After decompression the body is longer than `limit` bytes. Send smaller batches.',
+  length_required: {
+    status: 411,
+    title: 'The length of the body is missing',
+    explanation:
+      'A body is expected, and the request has neither Content-Length nor chunks. Nothing was ' +
+      'stored. That says nothing of the readings in it: keep them, raise an alarm and try again ' +
+      'later.',
+  },
   },
   batch_too_large: {
     status: 413,

@@ -23,6 +23,7 @@ import { Turns } from '../answers/turns.ts'
 import type { LetOthers } from '../answers/turns.ts'
 import { UploadBudget } from './upload-budget.ts'
 import type { Upload } from './upload-budget.ts'
+import { endWithAnswer } from './rest-of-body.ts'
 
 export type Packing = 'gzip' | 'deflate'
 
@@ -127,8 +128,8 @@ export class BodyGate {
    * The result of `parse` for the bytes of a body. The bytes are invalid afterwards. Long parsing
    * gives others their turn. `state.body` must be closed when the request is answered.
    *
-   * @throws ServiceError `unsupported_media_type`, `unsupported_encoding`, `body_too_large`,
-   *   `invalid_request` (broken compression), `overloaded`, `request_timeout`
+   * @throws ServiceError `length_required`, `unsupported_media_type`, `unsupported_encoding`,
+   *   `body_too_large`, `invalid_request` (broken compression), `overloaded`, `request_timeout`
    * @throws ClientGone when the client disconnects half way
    */
   async read<T>(sending: Sending, parse: Parse<T>): Promise<T> {
@@ -280,13 +281,15 @@ function joined(chunks: Buffer[]): Buffer {
  * What the head of a request says of its body.
  *
  * @returns how it is compressed; `undefined`: it is not
- * @throws ServiceError `unsupported_media_type`, `unsupported_encoding`
+ * @throws ServiceError `length_required`, `unsupported_media_type`, `unsupported_encoding`
  */
 export function checkHead(
-  { headers }: IncomingMessage,
+  request: IncomingMessage,
   response: ServerResponse,
   { type, packings }: BodyBounds,
 ): Packing | undefined {
+  checkLength(request, response)
+  const { headers } = request
   const mediaType = headers['content-type']
   if (type === 'json') checkJson(mediaType)
   if (type === 'form') checkForm(mediaType)
@@ -296,6 +299,18 @@ export function checkHead(
   if (packing !== undefined) return packing
   response.setHeader('Accept-Encoding', packings.join(', ') || 'identity')
   throw new ServiceError('unsupported_encoding')
+}
+
+/**
+ * Without a length HTTP takes the body for empty, and what follows for the next request.
+ *
+ * @throws ServiceError `length_required`, with which the connection ends
+ */
+export function checkLength(request: IncomingMessage, response: ServerResponse): void {
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers
+  if (length !== undefined || coding !== undefined) return
+  endWithAnswer(request, response)
+  throw new ServiceError('length_required')
 }
 
 /** @throws ServiceError `unsupported_media_type` unless it is JSON in UTF-8 */

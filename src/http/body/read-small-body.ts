@@ -41,8 +41,8 @@ export class SmallBodyReader {
   /**
    * The value of a JSON body.
    *
-   * @throws ServiceError `unsupported_media_type`, `unsupported_encoding`, `body_too_large`,
-   *   `invalid_request`, `malformed_json`
+   * @throws ServiceError `length_required`, `unsupported_media_type`, `unsupported_encoding`,
+   *   `body_too_large`, `invalid_request`, `malformed_json`
    * @throws ClientGone when the client disconnects half way
    */
   async readJson(call: Call): Promise<unknown> {

@@ -31,6 +31,18 @@ export async function finishBody(
   request.resume()
 }
 
+/**
+ * Call it for a request whose body has no length: the connection ends with the answer, and nothing
+ * that arrives from now on is taken for a request.
+ */
+export function endWithAnswer(request: IncomingMessage, response: ServerResponse): void {
+  const { socket } = request
+  response.setHeader('Connection', 'close')
+  lingerBeforeClose(socket)
+  // The parser loses its listener and, with another one added, no longer reads the socket itself.
+  socket.removeAllListeners('data').on('data', () => undefined)
+}
+
 function hasBody({ headers }: IncomingMessage): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = headers
   return coding !== undefined || length !== '0'
@@ -73,6 +85,8 @@ function lingerBeforeClose(socket: Socket): void {
     })
     socket.once('end', close)
     socket.once('close', () => clearTimeout(timer))
+    // Whoever stopped reading it may have paused it.
+    socket.resume()
     socket.end()
   }
 }

@@ -26,6 +26,7 @@ interface InfluxFailure {
 
 const UNAUTHORIZED = { status: 401, code: 'unauthorized' }
 const FORBIDDEN = { status: 403, code: 'forbidden' }
+const NO_LENGTH = { status: 411, code: 'invalid' }
 const TOO_LARGE = { status: 413, code: 'request too large' }
 const INVALID = { status: 400, code: 'invalid' }
 const UNAVAILABLE = { status: 503, code: 'unavailable' }
@@ -35,6 +36,7 @@ const FAILURES: Partial<Record<ErrorCode, InfluxFailure>> = {
   invalid_token: UNAUTHORIZED,
   wrong_token_kind: FORBIDDEN,
   insufficient_scope: FORBIDDEN,
+  length_required: NO_LENGTH,
   body_too_large: TOO_LARGE,
   batch_too_large: TOO_LARGE,
   invalid_request: INVALID,
@@ -42,6 +44,8 @@ const FAILURES: Partial<Record<ErrorCode, InfluxFailure>> = {
   unsupported_media_type: INVALID,
   internal_error: { status: 500, code: 'internal error' },
 }
+
+const LENGTH_MISSING = 'no Content-Length: send it, or the body in chunks'
 
 /** Answers that all temperatures are stored. */
 export function answerStored({ ctx }: Call, outcome: WriteOutcome): void {
@@ -127,6 +131,7 @@ function failureOf(code: ErrorCode, version: WriteVersion): InfluxFailure {
 
 function messageOf({ code, detail, members }: ServiceError): string {
   if (detail !== undefined) return detail
+  if (code === 'length_required') return LENGTH_MISSING
   const words = code.replaceAll('_', ' ')
   const { limit } = members
   return typeof limit === 'number' ? `${words}: the limit is ${limit}` : words

@@ -7,7 +7,7 @@ import type { LineBody, LineRules } from '../../line-protocol/read-lines.ts'
 import { SeriesMemory, SeriesRoom } from '../../line-protocol/series.ts'
 import type { Metrics } from '../../ports/system.ts'
 import type { ApiCall, CallState } from '../call/call.ts'
-import { sendingOf } from '../body/gate.ts'
+import { checkLength, sendingOf } from '../body/gate.ts'
 import { chargeOf } from '../callers/rate-limit.ts'
 import { answerInvalid, answerPartly, answerStored } from './line-answers.ts'
 import type { WriteVersion } from './line-answers.ts'
@@ -52,6 +52,8 @@ export class LineWrites {
     this.#with.submissions.admit(user.id)
     const { spent } = call.ctx.state as CallState
     if (spent !== undefined) throw spent
+    // Comes before what is wrong with the address, in the promised order of errors.
+    checkLength(call.ctx.req, call.ctx.res)
     const precision = new URLSearchParams(call.query).get('precision') || 'ns'
     const unitNs = unitOf(precision, version)
     if (unitNs === undefined) {
