@@ -59,8 +59,8 @@ TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?(Z|[+-]\d\d:\d\d
 # Any other 4xx is of something between: a proxy, a hotspot.
 CODES = frozenset(
     "malformed_json invalid_request missing_token invalid_token wrong_token_kind insufficient_scope"
-    " unknown_sensor sensor_quota not_found method_not_allowed event_id_conflict body_too_large"
-    " batch_too_large unsupported_media_type unsupported_encoding validation_failed"
+    " unknown_sensor sensor_quota not_found method_not_allowed length_required event_id_conflict"
+    " body_too_large batch_too_large unsupported_media_type unsupported_encoding validation_failed"
     " rate_limited".split()
 )
 

@@ -113,6 +113,28 @@ for (const kind of DAEMONS) {
       expect(await stored()).to.deep.equal([1])
     })
 
+    it('keeps everything while its address or its request is refused', async () => {
+      const refusals = [
+        [404, 'not_found'],
+        [405, 'method_not_allowed'],
+        [411, 'length_required'],
+        [400, 'invalid_request'],
+      ] as const
+      const left = refusals.slice()
+      proxy.decide = ({ method }) => {
+        const [status, code] = (method === 'POST' && left.shift()) || []
+        return status === undefined ? { kind: 'pass' } : problem(status, { code })
+      }
+      const daemon = start()
+      await daemon.give('cellar', 1)
+      expect(await daemon.finish()).to.equal(0)
+      for (const [status, code] of refusals) {
+        expect(daemon.errors).to.match(new RegExp(`ALARM: .*${status} ${code}.*everything is kept`))
+      }
+      expect(daemon.errors).not.to.match(/aside|not of the service/)
+      expect(await stored()).to.deep.equal([1])
+    })
+
     it('halves a batch that is too much, down to the reading that is', async () => {
       const isTooMuch = (temps: readonly number[]) => temps.length > 2 || temps.includes(5)
       proxy.use({ kind: 'cut' })

@@ -19,8 +19,8 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
     status: 400,
     title: 'The request cannot be read',
     explanation:
-      'The request violates HTTP, its encoding or its URL. Set it aside: ' +
-      'it will fail every time.',
+      'The request violates HTTP, its encoding or its URL. That says nothing of the readings in ' +
+      'it: keep them, raise an alarm and try again later.',
   },
   invalid_grant: {
     status: 400,
@@ -81,7 +81,9 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   not_found: {
     status: 404,
     title: 'Not found',
-    explanation: 'Nothing exists at this URL. /docs lists all URLs.',
+    explanation:
+      'Nothing exists at this URL. /docs lists all URLs. Keep readings that were sent to it, ' +
+      'raise an alarm and try again later.',
   },
   sensor_not_found: {
     status: 404,
@@ -97,7 +99,9 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   method_not_allowed: {
     status: 405,
     title: 'Method not allowed',
-    explanation: 'The Allow header lists the methods of this URL.',
+    explanation:
+      'The Allow header lists the methods of this URL. Keep readings that were sent to it, raise ' +
+      'an alarm and try again later.',
   },
   request_timeout: {
     status: 408,
@@ -111,10 +115,6 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
       'A measurement with this event_id was accepted before with a different sensor, temp or ' +
       'timestamp; `existing` shows it. This one was not stored. Do not send it again.',
   },
-  body_too_large: {
-    status: 413,
-    title: 'The body is too large',
-    explanation: 'After decompression the body is longer than `limit` bytes. Send smaller batches.',
   length_required: {
     status: 411,
     title: 'The length of the body is missing',
@@ -123,6 +123,10 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
       'stored. That says nothing of the readings in it: keep them, raise an alarm and try again ' +
       'later.',
   },
+  body_too_large: {
+    status: 413,
+    title: 'The body is too large',
+    explanation: 'After decompression the body is longer than `limit` bytes. Send smaller batches.',
   },
   batch_too_large: {
     status: 413,
