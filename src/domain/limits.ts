@@ -130,7 +130,7 @@ export const seriesBucketsMax = 200_000
  */
 export const historyAnswers = { ofUserMax: 8, ofAllMax: 32, waitingMax: 2_048 }
 export const statementAnswers = { ofUserMax: 2, ofAllMax: 16, waitingMax: 2_048 }
-/** Lists of all that a user has of something, each until its client has taken it; further ones wait. */
+/** Lists of all that a user has of something, until their clients have taken them. */
 export const listAnswers = { ofUserMax: 4, ofAllMax: 16, waitingMax: 2_048 }
 
 /** An answer that takes no place: it may wait for its client on every connection. */

@@ -14,7 +14,7 @@ import type { Connections } from './callers/connections.ts'
 const ALL_METHODS = 'GET, HEAD, POST, PATCH, DELETE'
 
 /**
- * Handles a server's `clientError`: 408 for a request that was too slow, 405, else 400. Where others
+ * Handles a server's `clientError`: 408 for a request that was too slow, 405, else 400. Where those
  * before it are not answered yet, their answers are the last ones.
  */
 export function answerClientError(
@@ -22,10 +22,12 @@ export function answerClientError(
   socket: Socket,
   connections: Connections,
 ): void {
-  if (error.code !== 'ECONNRESET' && connections.noteUnreadable(socket)) return
+  const isBroken = error.code === 'ECONNRESET'
+  // One whose last answer is under way ends by itself.
+  if (!isBroken && (socket.writableEnded || connections.noteUnreadable(socket))) return
   const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse | null }
   // A response that has begun cannot be taken back; cutting the connection shows the failure.
-  const canAnswer = socket.writable && !answer?.headersSent && error.code !== 'ECONNRESET'
+  const canAnswer = socket.writable && !answer?.headersSent && !isBroken
   if (canAnswer) socket.end(rawAnswer(new ServiceError(codeOf(error))), () => socket.destroy())
   else socket.destroy()
 }

@@ -2,10 +2,10 @@
 // is bounded before it is made, since its client may never take it.
 //
 // - A small one has at most 64 KiB.
-// - A receipt says what became of a submission, so that nothing may keep it back once measurements
-//   are stored. It is bounded by its request; beyond a small one it stays in its user's share of the
+// - A receipt says what became of a submission: nothing may keep it back once measurements are
+//   stored. It is bounded by its request; one that is not small stays in its user's share of the
 //   bodies (body/upload-budget.ts) until it is taken, and so does the problem that a batch may be
-//   answered with: 256 KiB at most. All other problems are small.
+//   answered with, of at most 256 KiB. All other problems are small.
 // - A file has the same bytes for everyone, which are in memory once.
 // - A long one takes a place before anything is read for it, and keeps it until it is taken: among
 //   those of a user and of all (long-answers.ts), or among the streams of live events.

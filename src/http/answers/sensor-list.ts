@@ -1,7 +1,6 @@
 // All sensors of a user as a response. Ten thousand of them take tens of milliseconds of the main
 // thread, so they are written in pieces, between which all others have their turn; and for few
-// requests at a time, as those that have read their sensors keep them until their clients have taken
-// them.
+// requests at a time, as each keeps the sensors that it has read until its client has taken them.
 
 import type { Sensors, SensorState } from '../../sensors/sensors.ts'
 import { answerUnchanged, entityTag, isKnown, JSON_TYPE } from '../call/call.ts'

@@ -26,21 +26,14 @@ export async function finishBody(
   response: ServerResponse,
 ): Promise<void> {
   if (isExpected(request) && (await dropRest(request))) return
-  response.setHeader('Connection', 'close')
-  lingerBeforeClose(request.socket)
+  endWithAnswer(request, response)
   request.resume()
 }
 
-/**
- * Call it for a request whose body has no length: the connection ends with the answer, and nothing
- * that arrives from now on is taken for a request.
- */
+/** Call it before the response: the connection ends with it, whatever still arrives. */
 export function endWithAnswer(request: IncomingMessage, response: ServerResponse): void {
-  const { socket } = request
   response.setHeader('Connection', 'close')
-  lingerBeforeClose(socket)
-  // The parser loses its listener and, with another one added, no longer reads the socket itself.
-  socket.removeAllListeners('data').on('data', () => undefined)
+  lingerBeforeClose(request.socket)
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

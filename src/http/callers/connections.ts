@@ -3,11 +3,11 @@
 // to reconnect at worst, and nobody can keep others out by holding connections open. If none is
 // idle, the new one is refused.
 //
-// One request of a connection is handled at a time: the next one when its client has taken the
-// answer, so that nothing is made that waits behind another answer. Requests that wait are counted,
-// those of a connection and those of all. Beyond that no more of the connection is read, and it ends
-// when they are answered: nobody is known to send requests without waiting for answers, and 64 KiB
-// hold thousands. Nor does a connection stay whose client takes nothing of an answer.
+// One request of a connection is handled at a time, the next one when its client has taken the
+// answer: nothing is made that would wait behind another. Requests that wait are counted, on each
+// connection and on all; beyond that no more is read, and the connection ends when they are
+// answered: no client is known to send so many without waiting, and 64 KiB hold thousands. Nor does
+// a connection stay whose client takes nothing of an answer.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -124,9 +124,14 @@ export class Connections {
     const isFree = connection.request === undefined
     if (!isFree && !connection.isLast && !this.#mayWait(connection)) {
       connection.isLast = true
-      stopReading(socket)
+      dropRest(socket)
+      // Not now, since the parser goes on reading where a message ends; nor in the next turn, since
+      // a busy socket is read again before that, up to 2 MiB.
+      process.nextTick(() => socket.pause())
     }
-    if (connection.isEnding || connection.isLast) {
+    // What comes after an answer that ends the connection may be the rest of its request.
+    if (!socket.writable) dropRest(socket)
+    if (connection.isEnding || connection.isLast || !socket.writable) {
       // What is unread when a connection is closed resets it, and an answer may be lost with it.
       request.resume()
       return
@@ -219,7 +224,6 @@ export class Connections {
     connection.request = next?.request
     if (next !== undefined) {
       this.#waiting--
-      // Not after an answer that ends the connection: what follows may be the rest of its request.
       if (socket.writable) void next.handle(next.request, next.response)
     } else if (connection.isLast) socket.destroySoon()
   }
@@ -243,12 +247,15 @@ interface ParsedSocket extends Socket {
 /** Tells the parser to leave the rest of what has come, as where another protocol follows. */
 const LEAVE_REST = 2
 
-/** Reads no more: what has come is not parsed any further, and nothing else comes. */
-function stopReading(socket: ParsedSocket): void {
+/** What has come is not parsed any further, and whatever else comes is dropped. */
+function dropRest(socket: ParsedSocket): void {
   if (socket.parser) socket.parser.onIncoming = () => LEAVE_REST
-  // Not now, since the parser goes on reading where a message ends; nor in the next turn, since a
-  // busy socket is read again before that, up to 2 MiB.
-  process.nextTick(() => socket.pause())
+  process.nextTick(() => {
+    // Node's, the first one, parses. Beside another one it does not read the socket by itself.
+    const [parse] = socket.listeners('data')
+    if (parse !== undefined) socket.off('data', parse as () => void)
+    socket.on('data', () => undefined)
+  })
 }
 
 /**

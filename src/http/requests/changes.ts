@@ -1,5 +1,5 @@
-// What has changed since a cursor, for apps that keep sensors and histories. Few changes are told at
-// once; many are read when there is a place for a list.
+// What has changed since a cursor, for apps that keep sensors and histories. Few changes are told
+// at once; many are read when there is a place for a list.
 
 import type { RequestFault } from '../../domain/errors.ts'
 import { answerJson, JSON_TYPE } from '../call/call.ts'

@@ -1,7 +1,7 @@
 // How a row of a route table becomes a route of @koa/router, and what a row is made of.
 //
-// A row reads: path · right · input · what it answers, with its handler. The checks before a handler run in the promised
-// order of errors: token, right, path (the sensor in it), then the input.
+// A row reads: path · right · input · what it answers, with the handler. The checks before that run
+// in the promised order of errors: token, right, path (the sensor in it), then the input.
 
 import { Router } from '@koa/router'
 import type { RouterContext } from '@koa/router'

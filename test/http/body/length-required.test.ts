@@ -250,6 +250,19 @@ describe('a body without a length', function () {
     })
   }
 
+  for (const [what, bytes] of [
+    ['no request', () => BODY],
+    ['a request that would be stored', storing],
+  ] as const) {
+    it(`reaches a client whose body comes with the head and is ${what}`, async () => {
+      const connection = await open()
+      connection.write(headFor(one) + bytes())
+      const answer = await connection.answer()
+      expect([answer.status, isClosing(answer)]).to.deep.equal([411, true])
+      expect(await connection.end()).to.equal('')
+    })
+  }
+
   it('is not taken for a request while an earlier answer is under way', async () => {
     const connection = await open()
     connection.write(headFor({ request: ['GET', `${MOBILE}/events`], as: 'phone' }))
