@@ -20,7 +20,8 @@ import { HostileRun } from '../support/hostile-run.ts'
 import type { HostileBatch } from '../support/hostile-run.ts'
 import { send, sendBatch } from '../support/http.ts'
 import { byLength } from '../support/length.ts'
-import { until, within } from '../support/until.ts'
+import { steadily } from '../support/steadily.ts'
+import { until } from '../support/until.ts'
 import { expectClean } from '../support/verify.ts'
 
 /** At least so many, and every kind on every route. */
@@ -32,7 +33,6 @@ const REDIRECT_URI = 'org.example.thermolog:/callback'
 const GRANT = { code: 'c', code_verifier: 'v'.repeat(43), redirect_uri: REDIRECT_URI }
 const SEND_EVERY_MS = 100
 const READ_EVERY_MS = 250
-const SERVED_MS_MAX = 10_000
 /** How long the memory has to come back. */
 const PAUSE_MS = 4_000
 const MEMORY_MS_MAX = 60_000
@@ -218,25 +218,3 @@ describe(`a user with hostile requests, at least ${REQUESTS}`, function () {
     expect(refused, 'batches that were refused').to.be.greaterThan(0)
   }
 })
-
-/** @returns how many have succeeded @throws Error when one takes too long */
-async function steadily(
-  ended: AbortSignal,
-  everyMs: number,
-  act: (at: number) => Promise<void>,
-): Promise<number> {
-  const underWay: Promise<void>[] = []
-  let failure: Error | undefined
-  for (let at = 0; !ended.aborted && failure === undefined; at++) {
-    const served = within('another user is served', act(at), SERVED_MS_MAX)
-    underWay.push(
-      served.catch((cause: unknown) => {
-        failure ??= new Error(`another user is not served: ${String(cause)}`, { cause })
-      }),
-    )
-    await setTimeout(everyMs)
-  }
-  await Promise.all(underWay)
-  if (failure !== undefined) throw failure
-  return underWay.length
-}
