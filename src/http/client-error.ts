@@ -5,7 +5,6 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
 import { postponedError, ServiceError } from '../domain/errors.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import { presentError } from './answers/errors.ts'
@@ -32,8 +31,9 @@ export function answerClientError(
   else socket.destroy()
 }
 
-/** Refuses CONNECT: this is not a proxy. */
-export function refuseTunnel(socket: Duplex): void {
+/** Refuses CONNECT: this is not a proxy. Where others before it are not answered yet, it is not. */
+export function refuseTunnel(socket: Socket, connections: Connections): void {
+  if (connections.noteUnreadable(socket)) return
   socket.end(rawAnswer(new ServiceError('method_not_allowed')), () => socket.destroy())
 }
 

@@ -21,7 +21,7 @@ import { checkForm, ClientGone, readCall } from './call/call.ts'
 import type { Call, CallState } from './call/call.ts'
 import { answerClientError, refusalAhead, refuseTunnel } from './client-error.ts'
 import type { ClientAddresses } from './callers/client-address.ts'
-import { UNTAKEN_MS_MAX } from './callers/connections.ts'
+import { LOOK_EVERY_MS } from './callers/connections.ts'
 import type { Connections } from './callers/connections.ts'
 import { isSubmission } from './dispatch.ts'
 import { bytesOf, checkAnswer, isSmall } from './answers/answer-kind.ts'
@@ -132,9 +132,8 @@ export class HttpServer {
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
       answerClientError(error, socket, connections),
     )
-    this.#server.timeout = UNTAKEN_MS_MAX
-    this.#server.on('timeout', (socket: Socket) => connections.noteStill(socket))
-    this.#server.on('connect', (_request, socket) => refuseTunnel(socket))
+    this.#server.on('connect', (_request, socket: Socket) => refuseTunnel(socket, connections))
+    setInterval(() => connections.closeUntaken(), LOOK_EVERY_MS).unref()
   }
 
   /** Resolves when the server accepts requests. @throws when the address is not available */

@@ -8,7 +8,7 @@ import type { Submissions } from '../../ingest/submissions.ts'
 import type { RefusedWriter } from '../../ports/refused.ts'
 import { answerJson } from '../call/call.ts'
 import type { ApiCall } from '../call/call.ts'
-import { batchBody } from '../body/gate.ts'
+import { batchBody, partialBatchBody } from '../body/gate.ts'
 import { BatchReceiptWriter } from './batch-receipt.ts'
 import type { EventIdTexts } from './event-id-texts.ts'
 import { BatchScanner } from './scan-batch.ts'
@@ -37,7 +37,13 @@ export function measurementBatch(intake: BatchIntake): Input<FitElements | Parti
       scanner.scan(bytes) ?? readJson(bytes, letOthers, 'measurements'),
     read: (body: unknown, call: ApiCall) => readFit(intake.submissions, call, body),
   }
-  const read = (call: ApiCall) => readSubmission(intake, call, reading)
+  const read = (call: ApiCall) => {
+    // What else the query says is judged with the body.
+    const { query } = call
+    const skips = query !== '' && new URLSearchParams(query).get('on_invalid') === 'skip'
+    if (skips) call.ctx.state['bounds'] = partialBatchBody
+    return readSubmission(intake, call, reading)
+  }
   return {
     bounds: batchBody,
     schema: 'measurement-batch',

@@ -10,9 +10,9 @@
 // - What a user's others have taken may be parts of bodies, none of which can end before the oldest
 //   does. So an oldest one that keeps them waiting for 5 s, none of them going on, is cut off if it
 //   comes at less than 16 KiB a second.
-// - A long answer to an upload counts in its place until its client has taken it. Where a user's
-//   answers fill the part, all uploads of that user wait: what is never taken ends with its
-//   connection.
+// - A long answer to an upload counts in its user's part until its client has taken it, and in
+//   nobody else's way. Where answers fill the part, all uploads of that user wait: what is never
+//   taken ends with its connection.
 
 import { ServiceError, postponedError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
@@ -73,11 +73,6 @@ export class UploadBudget {
 
   give(bytes: number): void {
     this.#bytes -= bytes
-  }
-
-  /** Counts an answer, for which there has to be room. */
-  keep(bytes: number): void {
-    this.#bytes += bytes
   }
 
   /** From now on the upload's rate counts. */
@@ -185,18 +180,19 @@ class UserUploads {
   }
 
   /** An upload is answered: only its answer counts any more. */
-  keepAnswer(upload: Upload): void {
+  keepAnswer(upload: Upload, bytes: number): void {
     this.open.delete(upload)
-    this.#answerBytes += upload.takenBytes
-    this.count(upload.takenBytes)
+    this.#answerBytes += bytes
+    this.count(bytes)
     this.#wake()
   }
 
-  close(upload: Upload): void {
+  /** @param answerBytes of its answer, if that was kept */
+  close(upload: Upload, answerBytes: number): void {
     this.#waiting.delete(upload)
-    // One that is not open any more was answered.
-    if (!this.open.delete(upload)) this.#answerBytes -= upload.takenBytes
-    this.#bytes -= upload.takenBytes
+    this.open.delete(upload)
+    this.#answerBytes -= answerBytes
+    this.#bytes -= upload.takenBytes + answerBytes
     if (this.#waiting.size === 0) return
     this.#wentOnAtMs = this.#clock.monotonicMs()
     // Also after one without a byte: another is the oldest then.
@@ -233,6 +229,7 @@ export class Upload {
   #rateBytes = 0
   #arrivedBytes = 0
   #takenBytes = 0
+  #answerBytes = 0
   #wantedBytes = 0
   #isClosed = false
   #stop: ((reason: ServiceError) => void) | undefined
@@ -299,9 +296,8 @@ export class Upload {
   keepAnswer(bytes: number): void {
     this.noteReceived()
     this.give(this.#takenBytes)
-    this.#budget.keep(bytes)
-    this.#takenBytes = bytes
-    this.user?.keepAnswer(this)
+    this.#answerBytes = bytes
+    this.user?.keepAnswer(this, bytes)
   }
 
   /** Its request is answered, or its answer is taken: returns its share of the budget. */
@@ -310,7 +306,7 @@ export class Upload {
     this.#isClosed = true
     this.noteReceived()
     this.#budget.give(this.#takenBytes)
-    this.user?.close(this)
+    this.user?.close(this, this.#answerBytes)
   }
 
   isTooSlow(nowMs: number): boolean {

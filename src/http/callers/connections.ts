@@ -25,8 +25,9 @@ export interface ConnectionLimits {
 /** Of thousands of connections, so many in one turn of a loop that has other work. */
 const ENDED_AT_ONCE = 64
 
-/** How long nothing may move on a connection while its client does not take an answer. */
-export const UNTAKEN_MS_MAX = 60 * SECOND_MS
+/** How often it is looked whether clients take their answers, and how often in vain. */
+export const LOOK_EVERY_MS = 10 * SECOND_MS
+const VAIN_LOOKS_MAX = 6
 
 /** Requests of a connection that wait for the answers before theirs, and those of all. */
 const WAITING_MAX = 63
@@ -56,6 +57,10 @@ interface Connection {
   isEnding: boolean
   /** It ends when its requests are answered. */
   isLast: boolean
+  /** Differs once its client has taken more of an answer. */
+  takenMark: number
+  /** Looks since then. */
+  vainLooks: number
   readonly noteAnswered: () => void
 }
 
@@ -101,6 +106,8 @@ export class Connections {
       isQuiet: false,
       isEnding: false,
       isLast: false,
+      takenMark: 0,
+      vainLooks: 0,
       noteAnswered: () => this.#handleNext(socket, connection),
     }
     this.#open.set(socket, connection)
@@ -166,10 +173,19 @@ export class Connections {
     return true
   }
 
-  /** Nothing has moved on a connection for `UNTAKEN_MS_MAX`, or for as long as it may be idle. */
-  noteStill(socket: Socket): void {
-    // An answer that is not made yet, or a body for which there is no room, is not its client's.
-    if (this.#isIdle(socket) || socket.writableLength > 0) this.#close(socket)
+  /**
+   * Closes every connection of whose answer nothing was taken for a minute. Call it every
+   * `LOOK_EVERY_MS`. What its client goes on sending does not count, nor do answers that are not
+   * made yet.
+   */
+  closeUntaken(): void {
+    for (const [socket, connection] of this.#open) {
+      const mark = takenMarkOf(socket)
+      const isVain = socket.writableLength > 0 && mark === connection.takenMark
+      connection.takenMark = mark
+      connection.vainLooks = isVain ? connection.vainLooks + 1 : 0
+      if (connection.vainLooks >= VAIN_LOOKS_MAX) this.#close(socket)
+    }
   }
 
   /**
@@ -239,9 +255,16 @@ export class Connections {
   }
 }
 
-/** What Node's parser knows of a socket. */
+/** What Node knows of a socket. */
 interface ParsedSocket extends Socket {
   readonly parser?: { onIncoming: () => number } | null
+  /** With the bytes of a write that the system has not taken yet. */
+  readonly _handle?: { readonly writeQueueSize: number } | null
+}
+
+/** Changes whenever the system has taken more bytes. */
+function takenMarkOf({ bytesWritten, writableLength, _handle }: ParsedSocket): number {
+  return bytesWritten - writableLength - (_handle?.writeQueueSize ?? 0)
 }
 
 /** Tells the parser to leave the rest of what has come, as where another protocol follows. */

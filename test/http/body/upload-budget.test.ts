@@ -74,10 +74,10 @@ describe('UploadBudget', () => {
     expect([more.is, other.is]).to.deep.equal(['taken', 'taken'])
   })
 
-  it('counts a long answer in place of its body, until it is taken', async () => {
+  it('counts a long answer in place of its body, for its user, until it is taken', async () => {
     const answered = begin(1)
     answered.keepAnswer(2 * MIB)
-    expect(budget.bytes).to.equal(2 * MIB)
+    expect(budget.bytes).to.equal(0)
     expect(take(begin(1), 4 * MIB).is, 'the oldest that is not answered').to.equal('taken')
     const next = take(begin(1), MIB)
     await settled()
@@ -99,6 +99,17 @@ describe('UploadBudget', () => {
     answers[0]?.close()
     await settled()
     expect(first.is).to.equal('taken')
+  })
+
+  it('refuses nobody for answers that three others do not take', () => {
+    // Each upload is what a batch of 16 KB counts, which may be answered with 360 KB.
+    for (const userId of [1, 2, 3]) {
+      const batches = Array.from({ length: 95 }, () => budget.open(userId, 16_384))
+      uploads.push(...batches)
+      for (const batch of batches) take(batch, 16_000)
+      for (const batch of batches) batch.keepAnswer(360_000)
+    }
+    expect(take(open(4), 60).is).to.equal('taken')
   })
 
   it('remembers a user whose answers are not taken, whoever else comes', () => {

@@ -14,12 +14,12 @@ import { promisify } from 'node:util'
 import type { WaitingRequest } from '../../../src/http/call/call.ts'
 import { ClientAddresses } from '../../../src/http/callers/client-address.ts'
 import { Connections } from '../../../src/http/callers/connections.ts'
-import { answerClientError } from '../../../src/http/client-error.ts'
+import { answerClientError, refuseTunnel } from '../../../src/http/client-error.ts'
 import { FakeClock } from '../../support/clock.ts'
 import { until } from '../../support/until.ts'
 
-/** In place of a minute. */
-const UNTAKEN_MS = 100
+/** In place of ten seconds. */
+const LOOK_MS = 5
 /** More than the kernel keeps for both sides. */
 const LONG = Buffer.alloc(32 * 2 ** 20)
 
@@ -55,7 +55,6 @@ describe('Connections', () => {
       arrived++
       connections.take(request, response, handle)
     })
-    server.on('timeout', (socket: Socket) => connections.noteStill(socket))
     server.on('clientError', (error, socket) =>
       answerClientError(error, socket as Socket, connections),
     )
@@ -262,6 +261,15 @@ describe('Connections', () => {
       expect(await answersTo(late)).to.equal(9)
     })
 
+    it('answers what came before a request for a tunnel, and ends', async () => {
+      await start(new ClientAddresses([]), 10, 512)
+      server.on('connect', (_request, socket) => refuseTunnel(socket as Socket, connections))
+      const socket = await open()
+      socket.write(`${requests(3)}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`)
+      await until('they have arrived', () => arrived === 3)
+      expect(await answersTo(socket)).to.equal(3)
+    })
+
     it('answers what came before something that is no request, and ends', async () => {
       await start(new ClientAddresses([]), 10, 512)
       const socket = await open()
@@ -281,74 +289,80 @@ describe('Connections', () => {
     })
   })
 
-  describe('on which nothing moves', () => {
-    const startImpatient = async () => {
-      await start(new ClientAddresses([]), 10, 512)
-      server.timeout = UNTAKEN_MS
-      server.keepAliveTimeout = 6 * UNTAKEN_MS
-      server.keepAliveTimeoutBuffer = 1
+  describe('while answers are not taken', () => {
+    /** As a minute passes. */
+    const look = async (times = 7) => {
+      for (let time = 0; time < times; time++) {
+        connections.closeUntaken()
+        await setTimeout(LOOK_MS)
+      }
     }
-    /** Longer than it takes to notice. */
-    const wait = () => setTimeout(3 * UNTAKEN_MS)
 
-    it('ends where an answer is not taken', async () => {
-      await startImpatient()
+    it('ends one whose client takes nothing, whatever it goes on sending', async () => {
+      await start(new ClientAddresses([]), 10, 512)
       const socket = (await open()).pause()
       const response = await ask(socket)
       response.end(LONG)
-      await until('it ends', () => response.destroyed)
-      expect(response.writableFinished).to.equal(false)
+      await look(5)
+      expect(response.destroyed).to.equal(false)
+      socket.write('x')
+      await look(3)
+      expect([response.destroyed, response.writableFinished]).to.deep.equal([true, false])
     })
 
     it('goes on where a client takes a long answer slowly', async () => {
-      await startImpatient()
+      await start(new ClientAddresses([]), 10, 512)
       const socket = await open()
       const response = await ask(socket)
       response.end(LONG)
       let taken = 0
-      socket.on('data', ({ length }: Buffer) => {
-        taken += length
+      socket.on('data', ({ length }: Buffer) => (taken += length))
+      await until('it is taken', async () => {
         socket.pause()
-        void setTimeout(1).then(() => socket.resume())
+        await look(5)
+        socket.resume()
+        const before = taken
+        await until('some is taken', () => taken >= Math.min(before + 2 ** 23, LONG.length))
+        return taken > LONG.length
       })
-      await until('it is taken', () => taken > LONG.length)
-    }).timeout(60_000)
+      expect(response.writableFinished).to.equal(true)
+    })
 
     it('goes on where the answer is not made yet', async () => {
-      await startImpatient()
+      await start(new ClientAddresses([]), 10, 512)
       const socket = await open()
       const response = await ask(socket)
-      await wait()
+      await look()
       await answer(socket, response)
     })
 
     it('goes on where a body is not read', async () => {
-      await startImpatient()
+      await start(new ClientAddresses([]), 10, 512)
       const socket = await open()
       socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345')
       await until('it arrives', () => arrived === 1)
-      await wait()
+      await look()
       socket.write('67890')
       await answer(socket, responses[0] ?? expect.fail('none is begun'))
     })
 
     it('goes on where a stream has nothing to say', async () => {
-      await startImpatient()
+      await start(new ClientAddresses([]), 10, 512)
       const socket = await open()
       const response = await ask(socket)
       response.write('first')
       await once(socket, 'data')
-      await wait()
+      await look()
       await answer(socket, response)
     })
 
-    it('goes on between two requests, for as long as it may be idle', async () => {
-      await startImpatient()
+    it('goes on where a daemon has nothing to send', async () => {
+      await start(new ClientAddresses([]), 10, 512)
       const socket = await open()
-      await answer(socket, await ask(socket))
-      await wait()
-      await answer(socket, await ask(socket))
-      await until('it ends', () => socket.closed)
+      for (let time = 0; time < 3; time++) {
+        await answer(socket, await ask(socket))
+        await look()
+      }
     })
   })
 })
