@@ -133,6 +133,9 @@ export const statementAnswers = { ofUserMax: 2, ofAllMax: 16, waitingMax: 2_048 
 /** Lists of all that a user has of something, until their clients have taken them. */
 export const listAnswers = { ofUserMax: 4, ofAllMax: 16, waitingMax: 2_048 }
 
+/** Batches with faults, until they are answered: 500 elements can have a megabyte of them. */
+export const faultyBatches = { ofUserMax: 2, ofAllMax: 8, waitingMax: 2_048 }
+
 /** An answer that takes no place: it may wait for its client on every connection. */
 export const smallAnswerBytesMax = 64 * 1024
 

@@ -7,6 +7,7 @@ import type { AccessTokens } from '../access/tokens.ts'
 import {
   connectionsPerAddressMax,
   failedTokensPerMinute,
+  faultyBatches,
   historyAnswers,
   listAnswers,
   openStatementsPerMinute,
@@ -121,10 +122,11 @@ export function createHttpServer(
   )
   const longAnswers = new LongAnswers(historyAnswers, clock)
   const lists = new LongAnswers(listAnswers, clock)
+  const refusing = new LongAnswers(faultyBatches, clock)
   const apis = { ...collaborators, longAnswers, lists, bodies }
   const mobile = { ...apis, signInLimit }
   const tables: Tables = {
-    daemon: daemonApiRouter({ ...apis, rateLimits }),
+    daemon: daemonApiRouter({ ...apis, rateLimits, faultyBatches: refusing }),
     mobile: mobileApiRouter(mobile, settings.mobile),
     signIn: signInRouter(mobile, settings.mobile),
     lines: lineApiRouter(

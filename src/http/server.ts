@@ -195,6 +195,7 @@ function createApp(
       const isRefusal = code !== undefined && isSubmission(ctx.method, call.path)
       if (isRefusal) metrics.noteRefusedSubmission(code)
     }
+    ctx.state.place?.end()
     settleBody(ctx)
     if (isUnfinished(ctx.req)) await finishBody(ctx.req, ctx.res)
     if (draining.isOn) ctx.res.setHeader('Connection', 'close')

@@ -6,9 +6,10 @@ import { formatInstant } from '../../domain/time.ts'
 import { submitValid } from '../../ingest/submit-valid.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import type { RefusedWriter } from '../../ports/refused.ts'
+import type { LongAnswers } from '../answers/long-answers.ts'
 import { answerJson } from '../call/call.ts'
 import type { ApiCall } from '../call/call.ts'
-import { batchBody, partialBatchBody } from '../body/gate.ts'
+import { batchBody } from '../body/gate.ts'
 import { BatchReceiptWriter } from './batch-receipt.ts'
 import type { EventIdTexts } from './event-id-texts.ts'
 import { BatchScanner } from './scan-batch.ts'
@@ -25,6 +26,8 @@ import type { FitElements } from './read-batch.ts'
 
 export interface BatchIntake extends Intake {
   readonly refusedWriter: RefusedWriter
+  /** Batches with faults, until they are answered. */
+  readonly faultyBatches: LongAnswers
 }
 
 /**
@@ -35,15 +38,9 @@ export function measurementBatch(intake: BatchIntake): Input<FitElements | Parti
   const reading = {
     parse: (bytes: Buffer, letOthers: LetOthers) =>
       scanner.scan(bytes) ?? readJson(bytes, letOthers, 'measurements'),
-    read: (body: unknown, call: ApiCall) => readFit(intake.submissions, call, body),
+    read: (body: unknown, call: ApiCall) => readFit(intake, call, body),
   }
-  const read = (call: ApiCall) => {
-    // What else the query says is judged with the body.
-    const { query } = call
-    const skips = query !== '' && new URLSearchParams(query).get('on_invalid') === 'skip'
-    if (skips) call.ctx.state['bounds'] = partialBatchBody
-    return readSubmission(intake, call, reading)
-  }
+  const read = (call: ApiCall) => readSubmission(intake, call, reading)
   return {
     bounds: batchBody,
     schema: 'measurement-batch',
@@ -54,12 +51,20 @@ export function measurementBatch(intake: BatchIntake): Input<FitElements | Parti
 
 /** What to store of a batch: all of it, or only its valid elements if the caller asked for that. */
 async function readFit(
-  submissions: Submissions,
+  { submissions, faultyBatches }: BatchIntake,
   call: ApiCall,
   body: unknown,
 ): Promise<FitElements | PartialBatch> {
   const faults: RequestFault[] = []
-  const value = readBatch(body, faults)
+  let value = readBatch(body, faults, 0)
+  if (faults.length > 0) {
+    // All its faults can take a hundred times the body, and ten times its processor time.
+    const place = await faultyBatches.begin(call.principal.user.id)
+    call.ctx.state['place'] = place
+    await place.turn()
+    faults.length = 0
+    value = readBatch(body, faults)
+  }
   const parameters = readQuery(call.query, 'batch-query', faults)
   if (parameters.on_invalid === 'skip') return new PartialBatch(value, faults, body)
   if (faults.length === 0) return value

@@ -25,9 +25,14 @@ export interface FitElements {
  * The valid measurements of a batch; all faults are added to `faults`.
  *
  * @param body the parsed JSON, or a scanned batch, which has no faults
+ * @param faultsMax of more than these, no further element is read
  * @throws ServiceError `batch_too_large`
  */
-export function readBatch(body: unknown, faults: RequestFault[]): FitElements {
+export function readBatch(
+  body: unknown,
+  faults: RequestFault[],
+  faultsMax = Infinity,
+): FitElements {
   if (body instanceof ScannedBatch) {
     return { measurements: body, places: undefined, count: body.length }
   }
@@ -39,12 +44,13 @@ export function readBatch(body: unknown, faults: RequestFault[]): FitElements {
   faults.push(...faultsIn(isBatchFrame, body))
   const measurements: SubmittedMeasurement[] = []
   const places: number[] = []
-  elements.forEach((element, index) => {
+  for (const [index, element] of elements.entries()) {
+    if (faults.length > faultsMax) break
     const found: RequestFault[] = []
     const read = readElement(element, `/measurements/${index}`, found)
     for (const fault of found) faults.push(ofElement(fault, element, index))
     if (read !== undefined) places.push(measurements.push(read) && index)
-  })
+  }
   return { measurements, places, count: elements.length }
 }
 

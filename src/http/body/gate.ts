@@ -59,9 +59,6 @@ export const jsonBody: BodyBounds = {
 /** A batch: 500 empty elements are 1.5 KB, and their faults more than a hundred. */
 export const batchBody: BodyBounds = { ...jsonBody, countedBytesMin: 16 * 1_024 }
 
-/** One of which each element may be refused: its faults stay in memory until that is on disk. */
-export const partialBatchBody: BodyBounds = { ...jsonBody, countedBytesMin: 256 * 1_024 }
-
 /** JSON of somebody who is not known yet. */
 export const signInBody: BodyBounds = {
   type: 'json',

@@ -38,6 +38,8 @@ export interface CallState {
   answer?: AnswerKind
   /** The body, which is counted until it is answered, or its answer is taken. */
   body?: { close(): void; keepAnswer(bytes: number): void }
+  /** What is held until the request is answered, beside the body. */
+  place?: { end(): void }
   /** Of the problem that the request was answered with. */
   code?: ErrorCode
   /** What only the log is told of it. */

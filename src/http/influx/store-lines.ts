@@ -12,7 +12,8 @@ import { submissionMeasurementsMax } from '../../domain/limits.ts'
 import { submitLines } from '../../ingest/submit-lines.ts'
 import type { LineBody, LinePart, LineReading } from '../../line-protocol/read-lines.ts'
 import type { ApiCall } from '../call/call.ts'
-import type { BatchIntake } from '../batch/measurement-batch.ts'
+import type { RefusedWriter } from '../../ports/refused.ts'
+import type { Intake } from '../batch/submission.ts'
 import type { WriteOutcome } from './line-answers.ts'
 import type { ProvenTokens } from './proven-tokens.ts'
 import { fieldNamesOf } from './skipped-series.ts'
@@ -21,7 +22,8 @@ import { UnstoredLines } from './unstored-lines.ts'
 
 const FIELDS_NAMED_MAX = 10
 
-export interface LineStores extends BatchIntake {
+export interface LineStores extends Intake {
+  readonly refusedWriter: RefusedWriter
   readonly skippedNotes: SkippedNotes
   readonly proven: ProvenTokens
 }
