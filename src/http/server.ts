@@ -98,6 +98,7 @@ export class HttpServer {
   readonly #connections: Connections
   readonly #settings: HttpServerSettings
   #stopping: Promise<void> | undefined
+  #looking: NodeJS.Timeout | undefined
 
   constructor(
     dispatch: Middleware<CallState>,
@@ -133,7 +134,6 @@ export class HttpServer {
       answerClientError(error, socket, connections),
     )
     this.#server.on('connect', (_request, socket: Socket) => refuseTunnel(socket, connections))
-    setInterval(() => connections.closeUntaken(), LOOK_EVERY_MS).unref()
   }
 
   /** Resolves when the server accepts requests. @throws when the address is not available */
@@ -147,6 +147,7 @@ export class HttpServer {
         resolve()
       })
     })
+    this.#looking = setInterval(() => this.#connections.closeUntaken(), LOOK_EVERY_MS).unref()
     const address = this.#server.address() as AddressInfo | string
     if (typeof address === 'string') throw new Error(`${address} is not a TCP socket`)
     const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
@@ -171,6 +172,7 @@ export class HttpServer {
     do await this.#connections.endQuiet(refusalAhead)
     while (!(await Promise.race([closed, pause(QUIET_MS, false, { ref: false })])))
     clearTimeout(deadline)
+    clearInterval(this.#looking)
   }
 }
 
