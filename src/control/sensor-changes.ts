@@ -3,7 +3,13 @@
 import { changesAgeMsMax, deletionsNamedMax } from '../domain/limits.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import { HOUR_MS } from '../domain/time.ts'
-import type { ChangesCursor, HistoryChange, SensorChanges } from '../ports/sensor-changes.ts'
+import type {
+  ChangesCursor,
+  ChangesQuestion,
+  HistoryChange,
+  SensorChanges,
+} from '../ports/sensor-changes.ts'
+import type { Flow } from './flow.ts'
 
 /** The hour of the revision that stands for all revisions too old to keep. */
 export const EVERYTHING_HOUR = -1_000_000_000
@@ -48,12 +54,39 @@ export function changesOf(
   return { cursor, isReset: false, sensors, silentIds, deletedIds, histories }
 }
 
-/** Whether there are at most so many sensors to name. */
-export function isFew({ sensors, deletedIds }: SensorChanges, countMax: number): boolean {
-  return sensors.length + deletedIds.length <= countMax
+/** For a client with no valid earlier state. */
+function resetTo(cursor: ChangesCursor, sensors: readonly Sensor[]): SensorChanges {
+  return { cursor, isReset: true, sensors, silentIds: [], deletedIds: [], histories: [] }
 }
 
-/** For a client with no valid earlier state. */
-export function resetTo(cursor: ChangesCursor, sensors: readonly Sensor[]): SensorChanges {
-  return { cursor, isReset: true, sensors, silentIds: [], deletedIds: [], histories: [] }
+/** What is beyond a cursor, at one moment. */
+export interface ChangesSince {
+  /** Of that moment. */
+  readonly cursor: ChangesCursor
+  /** `undefined`: the cursor is unknown, or there are too many to report. */
+  readonly changes: SensorChanges | undefined
+}
+
+/** More sensors than anybody has. */
+const ALL = 2 ** 31 - 1
+
+/** The calls of the port. @param changesSince reads at most so many sensors, by id */
+export function changesReads(
+  changesSince: (question: ChangesQuestion, sensorsMax: number) => Flow<ChangesSince>,
+  listSensors: (userId: number) => Flow<readonly Sensor[]>,
+) {
+  return {
+    *readChanges(question: ChangesQuestion): Flow<SensorChanges> {
+      const { cursor, changes } = yield* changesSince(question, ALL)
+      // Read at the cursor's moment or after it: later changes are told again.
+      return changes ?? resetTo(cursor, yield* listSensors(question.userId))
+    },
+
+    *readFewChanges(question: ChangesQuestion, countMax: number): Flow<SensorChanges | undefined> {
+      const { changes } = yield* changesSince(question, countMax + 1)
+      if (changes === undefined) return undefined
+      const count = changes.sensors.length + changes.deletedIds.length
+      return count <= countMax ? changes : undefined
+    },
+  }
 }

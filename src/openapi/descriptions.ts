@@ -212,8 +212,8 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     tag: 'Account',
     summary: 'Deletes the account of the person who is signed in',
     description:
-      'Deletes user, sensors, measurements and tokens. Later requests get 401, and so does a ' +
-      'repeat. `sign_in_again`: the token is older than ten minutes. `insufficient_scope`: ' +
+      'Deletes user, sensors, measurements and tokens. Later requests, repeats too, get 401. ' +
+      '`sign_in_again`: the token is older than ten minutes. `insufficient_scope`: ' +
       'only the operator can do it.',
     answers: { 204: { description: 'The account is deleted.' } },
     codes: ['insufficient_scope', 'sign_in_again', ...CHANGING],
@@ -305,7 +305,7 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     tag: 'Sensors',
     summary: 'What has changed since you last asked',
     description:
-      'For apps that keep sensors and histories, however long they were offline. Apply the ' +
+      'For apps that keep sensors and histories, however long offline. Apply the ' +
       'response, keep its `cursor` and send it as `since` next time. `reset: true` (no cursor, ' +
       'an unknown one, one of another user, older than 30 days or from before a restore): ' +
       '`sensors` lists every sensor; forget everything else. A cursor survives restarts.',

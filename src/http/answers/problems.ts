@@ -117,7 +117,7 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   },
   length_required: {
     status: 411,
-    title: 'The length of the body is missing',
+    title: 'The length is missing',
     explanation:
       'A body is expected, and the request has neither Content-Length nor chunks. Nothing was ' +
       'stored. That says nothing of the readings in it: keep them, raise an alarm and try again ' +

@@ -53,8 +53,6 @@ interface Connection {
   readonly waiting: Waiting[]
   /** Had no request at the last look, nor one since. */
   isQuiet: boolean
-  /** Requests are not read any more. */
-  isEnding: boolean
   /** It ends when its requests are answered. */
   isLast: boolean
   /** Differs once its client has taken more of an answer. */
@@ -104,7 +102,6 @@ export class Connections {
       request: undefined,
       waiting: [],
       isQuiet: false,
-      isEnding: false,
       isLast: false,
       takenMark: 0,
       vainLooks: 0,
@@ -138,7 +135,7 @@ export class Connections {
     }
     // What comes after an answer that ends the connection may be the rest of its request.
     if (!socket.writable) dropRest(socket)
-    if (connection.isEnding || connection.isLast || !socket.writable) {
+    if (connection.isLast || !socket.writable) {
       // What is unread when a connection is closed resets it, and an answer may be lost with it.
       request.resume()
       return
@@ -199,11 +196,9 @@ export class Connections {
     for (const [socket, connection] of this.#open) {
       // What has arrived is read first.
       if (connection.isQuiet && quiet++ % ENDED_AT_ONCE === 0) await setImmediate()
-      if (connection.isEnding || !socket.writable) this.#close(socket)
-      else if (connection.isQuiet) {
-        connection.isEnding = true
-        socket.end(refusal())
-      } else connection.isQuiet = connection.request === undefined
+      if (!socket.writable) this.#close(socket)
+      else if (connection.isQuiet) socket.end(refusal())
+      else connection.isQuiet = connection.request === undefined
     }
   }
 

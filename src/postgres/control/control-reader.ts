@@ -10,7 +10,7 @@ import { runFlow } from '../server/database.ts'
 import type { Database } from '../server/database.ts'
 import type { ShardServers } from '../server/shard-servers.ts'
 import { PrincipalLookUps } from './principal-look-ups.ts'
-import { readChanges, readFewChanges } from './sensor-changes.ts'
+import { CHANGES_READS } from './sensor-changes.ts'
 import { SENSOR_READS } from './sensor-rows.ts'
 
 const CURSOR_SECRET = 'SELECT cursor_secret AS secret FROM data_identity'
@@ -25,8 +25,7 @@ export function createControlReader(servers: ShardServers): ControlReader {
     {
       ...CONTROL_READS,
       ...SENSOR_READS,
-      readChanges,
-      readFewChanges,
+      ...CHANGES_READS,
       readCursorSecret,
       countSensorDeletions,
     },

@@ -6,15 +6,14 @@ import { rows } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
 import {
   changesOf,
+  changesReads,
   DELETIONS_READ_MAX,
-  isFew,
   isRecent,
-  resetTo,
 } from '../../control/sensor-changes.ts'
-import type { Change } from '../../control/sensor-changes.ts'
+import type { Change, ChangesSince } from '../../control/sensor-changes.ts'
 import { sensorColumns, toSensor } from '../../control/sensors.ts'
 import type { SensorRow } from '../../control/sensors.ts'
-import type { ChangesCursor, ChangesQuestion, SensorChanges } from '../../ports/sensor-changes.ts'
+import type { ChangesQuestion } from '../../ports/sensor-changes.ts'
 import { changesCursorOf, seenByClient } from '../data-version.ts'
 import { HEADS, HISTORY_FROM, isUnseen } from '../stream/history-revisions.ts'
 import { SENSOR_READS, SENSOR_TABLES } from './sensor-rows.ts'
@@ -49,32 +48,14 @@ const CHANGED = `
         OR ${isOnline('$6')} <> ${isOnline('$7')})) x ON true
   ORDER BY x.id LIMIT $8`
 
-/** No LIMIT. */
-const ALL = null
-
-export function* readChanges(question: ChangesQuestion): Flow<SensorChanges> {
-  const { cursor, changes } = yield* changesSince(question, ALL)
-  // Read after the cursor's moment: later changes are told again.
-  return changes ?? resetTo(cursor, yield* SENSOR_READS.listSensors(question.userId))
-}
-
-export function* readFewChanges(
-  question: ChangesQuestion,
-  countMax: number,
-): Flow<SensorChanges | undefined> {
-  const { changes } = yield* changesSince(question, countMax + 1)
-  return changes && isFew(changes, countMax) ? changes : undefined
-}
-
-/** @returns `undefined` for the changes: the cursor is unknown, or there are too many to report */
 function* changesSince(
   { userId, onlineSinceMs, since }: ChangesQuestion,
-  limit: number | null,
-): Flow<{ readonly cursor: ChangesCursor; readonly changes: SensorChanges | undefined }> {
+  sensorsMax: number,
+): Flow<ChangesSince> {
   const seen = seenByClient(since ?? '')
   const { epoch, settings, heads } = seen
   const then = [epoch, settings, heads, seen.onlineSinceMs] as const
-  const values = [shardOf(userId), userId, ...then, onlineSinceMs, limit]
+  const values = [shardOf(userId), userId, ...then, onlineSinceMs, sensorsMax]
   const found = yield* rows<ChangedRow>(CHANGED, ...values)
   const [now] = found
   if (now === undefined) throw new Error('BUG: the database has no identity')
@@ -86,3 +67,5 @@ function* changesSince(
   )
   return { cursor, changes: changesOf(cursor, changed, now.deleted ?? []) }
 }
+
+export const CHANGES_READS = changesReads(changesSince, SENSOR_READS.listSensors)

@@ -8,7 +8,7 @@ import type { StoreRecords } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
 import { deriveCursorSecret, readEventSecret } from '../event-key.ts'
 import { FlowRunner } from '../run-flow.ts'
-import { countSensorDeletions, readChanges, readFewChanges, SENSOR_READS } from './sensor-reads.ts'
+import { CHANGES_READS, countSensorDeletions, SENSOR_READS } from './sensor-reads.ts'
 
 export function createControlReader(db: Connection): ControlReader {
   const flows = new FlowRunner(db)
@@ -19,7 +19,7 @@ export function createControlReader(db: Connection): ControlReader {
       findPrincipal,
       countSensorDeletions,
     }),
-    ...flows.viewingCalls({ readChanges, readFewChanges }),
+    ...flows.viewingCalls(CHANGES_READS),
     readCursorSecret: async () => deriveCursorSecret(readEventSecret(db)),
   }
 }

@@ -5,16 +5,15 @@ import { counted, row, rows } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
 import {
   changesOf,
+  changesReads,
   DELETIONS_READ_MAX,
-  isFew,
   isRecent,
-  resetTo,
 } from '../../control/sensor-changes.ts'
-import type { Change } from '../../control/sensor-changes.ts'
+import type { Change, ChangesSince } from '../../control/sensor-changes.ts'
 import { sensorColumns, sensorReads, toSensor } from '../../control/sensors.ts'
 import type { SensorRow, SensorTables } from '../../control/sensors.ts'
 import { HOUR_MS } from '../../domain/time.ts'
-import type { ChangesCursor, ChangesQuestion, SensorChanges } from '../../ports/sensor-changes.ts'
+import type { ChangesQuestion } from '../../ports/sensor-changes.ts'
 import { changesCursorOf, seenByClient } from '../data-version.ts'
 
 // Differs after every change, and never comes again: rows of the journal only grow, deleted sensors
@@ -60,29 +59,10 @@ const DELETED = `
 
 export const countSensorDeletions = () => counted('SELECT count(*) AS count FROM sensor_deletions')
 
-/** No LIMIT. */
-const ALL = -1
-
-/** To be read at one moment. */
-export function* readChanges(question: ChangesQuestion): Flow<SensorChanges> {
-  const { cursor, changes } = yield* changesSince(question, ALL)
-  return changes ?? resetTo(cursor, yield* SENSOR_READS.listSensors(question.userId))
-}
-
-/** To be read at one moment. */
-export function* readFewChanges(
-  question: ChangesQuestion,
-  countMax: number,
-): Flow<SensorChanges | undefined> {
-  const { changes } = yield* changesSince(question, countMax + 1)
-  return changes && isFew(changes, countMax) ? changes : undefined
-}
-
-/** @returns `undefined` for the changes: the cursor is unknown, or there are too many to report */
 function* changesSince(
   { userId, onlineSinceMs, since }: ChangesQuestion,
-  limit: number,
-): Flow<{ readonly cursor: ChangesCursor; readonly changes: SensorChanges | undefined }> {
+  sensorsMax: number,
+): Flow<ChangesSince> {
   const state = yield* row<{ dataId: string; seq: number }>(STATE)
   if (state === undefined) throw new Error('BUG: control.db has no identity')
   const cursor = changesCursorOf({ ...state, onlineSinceMs })
@@ -91,9 +71,12 @@ function* changesSince(
   const isContinued = dataId === state.dataId && seq <= state.seq
   if (!isContinued || !isRecent(seen, onlineSinceMs)) return { cursor, changes: undefined }
   const times = [seen.onlineSinceMs, onlineSinceMs]
-  const changed = yield* rows<SensorRow & Change>(CHANGED, userId, seq, ...times, limit)
+  const changed = yield* rows<SensorRow & Change>(CHANGED, userId, seq, ...times, sensorsMax)
   const deleted = yield* rows<{ id: number }>(DELETED, userId, seq)
   const sensors = changed.map((one) => [toSensor(one), one] as const)
   const ids = deleted.map(({ id }) => id)
   return { cursor, changes: changesOf(cursor, sensors, ids) }
 }
+
+/** To be read at one moment. */
+export const CHANGES_READS = changesReads(changesSince, SENSOR_READS.listSensors)
