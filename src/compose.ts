@@ -26,12 +26,13 @@ import { createOperations } from './operations/create-operations.ts'
 import { RefusedRetries } from './operations/refused-retries.ts'
 import { operationsSocketPath } from './socket/path.ts'
 import type { IdentityProvider } from './ports/identity.ts'
-import type { Clock, Log } from './ports/system.ts'
+import type { Clock, Log, MachineClock } from './ports/system.ts'
 import { LiveSensors } from './sensors/live-sensors.ts'
 import { Sensors } from './sensors/sensors.ts'
 import { noteNoSocket } from './sqlite/data-dir-lock.ts'
 import { systemClock } from './system/clock.ts'
 import { createLog, standardOutput } from './system/log.ts'
+import { pause } from './system/pause.ts'
 import { openFilesMax } from './system/open-files.ts'
 import { OWN_COMMAND } from './system/own-command.ts'
 
@@ -67,29 +68,28 @@ export interface Service {
 
 /** What tests may replace. */
 export interface Overrides {
-  readonly clock?: Clock
+  readonly clock?: MachineClock
   readonly log?: Log
 }
 
 /** The service with its HTTP server and its socket. Owns DATA_DIR until it is stopped. */
 export async function createService(config: Config, overrides: Overrides = {}): Promise<Service> {
-  const { clock = systemClock } = overrides
+  const { clock: machine = systemClock } = overrides
   const of = { level: config.logLevel, component: 'thermolog', form: logForm(1) }
-  const log = overrides.log ?? createLog(clock, of, standardOutput)
-  const core = await openEngine(config, { clock, log, isForwarding: true })
-  const { shared, cursorSecret } = await readState(core, clock)
-  const { submissions, progress, control, controlWriter, storeUpkeep, reader, metrics } = core
+  const log = overrides.log ?? createLog(machine, of, standardOutput)
+  const core = await openEngine(config, { clock: machine, log, isForwarding: true })
+  const { shared, cursorSecret } = await readState(core)
+  const { clock, ownClock } = core
+  const { submissions, progress, control, controlWriter, reader, metrics } = core
   const isShared = core.shared !== undefined
   const tokens = new AccessTokens({ control, controlWriter, clock, log }, { ...config, isShared })
   const sensors = new Sensors({ control, controlWriter, clock, cursorSecret }, config)
   const live = new LiveSensors({ control, clock, log, cursorSecret }, { ...liveLimits, ...config })
   metrics.watchSubscriptions(() => live.subscriptions)
   metrics.nameBuild(manifest.version)
-  const operations = createOperations(
-    { control, controlWriter, storeUpkeep, submissions, accessTokens: tokens, clock },
-    config,
-  )
-  const retries = new RefusedRetries({ control, controlWriter, submissions, clock, log }, config)
+  const operations = createOperations({ ...core, accessTokens: tokens }, config)
+  const retries = new RefusedRetries({ ...core, pause, log }, config)
+  ownClock?.onSteppedAhead((step) => void retries.after(step))
   const skippedNotes = new SkippedNotes({ controlWriter, log })
   const providers = createIdentityProviders(config, { clock, log })
   const { codes } = shared
@@ -119,6 +119,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       isStoreWorking: core.isStoreWorking,
       metrics,
       clock,
+      clockWatch: core.clockWatch,
       log,
     },
     {
@@ -151,7 +152,6 @@ function serviceOf(parts: Parts, config: Config, log: Log): Service {
   return {
     start: async () => {
       tokens.start()
-      retries.start()
       for (const provider of providers.values()) provider.start()
       if (!isShared) await startSocket(socket, config, log)
       if (providers.size === 0 && !(await core.control.hasUsers())) log.info(...NO_USER)
@@ -185,9 +185,9 @@ function describe({ submissions, progress, isStoreWorking, shared }: Core): stri
 }
 
 /** Closes what is open if that fails: it would keep the process running, which serves nobody. */
-async function readState(core: Core, clock: Clock) {
+async function readState(core: Core) {
   try {
-    const shared = core.shared ?? (await ofThisProcess(core, clock))
+    const shared = core.shared ?? (await ofThisProcess(core))
     return { shared, cursorSecret: await core.control.readCursorSecret() }
   } catch (error) {
     await core.close()
@@ -195,7 +195,7 @@ async function readState(core: Core, clock: Clock) {
   }
 }
 
-async function ofThisProcess({ control }: Core, clock: Clock): Promise<SharedState> {
+async function ofThisProcess({ control, clock }: Core): Promise<SharedState> {
   return {
     rateCounters: new MemoryRateCounters(),
     codes: new MemorySignInCodes(clock),

@@ -27,6 +27,7 @@ const FILES: ReadonlyMap<string, () => Promise<CommandFile>> = new Map([
   ['verify', () => import('./verify.ts')],
   ['doctor', () => import('./doctor.ts')],
   ['database', () => import('./database.ts')],
+  ['clock', () => import('./clock.ts')],
 ])
 
 /**

@@ -112,7 +112,7 @@ function present(entry: RefusedEntry) {
     kind: entry.kind,
     count: entry.count,
     received_at: formatInstant(entry.receivedAtMs),
-    retry_at: entry.retryAtMs === null ? null : formatInstant(entry.retryAtMs),
+    ahead_at: entry.aheadAtMs === null ? null : formatInstant(entry.aheadAtMs),
     reason: entry.reason,
     content: entry.content,
   }

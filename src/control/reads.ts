@@ -7,7 +7,7 @@ import {
   countRefused,
   countSkipped,
   hasStoredLines,
-  listDueRefused,
+  listAheadRefused,
   listRefused,
   listSkipped,
 } from './refused.ts'
@@ -44,6 +44,6 @@ export const CONTROL_READS = {
   countSkipped,
   hasStoredLines,
   listRefused,
-  listDueRefused,
+  listAheadRefused,
   countRefused,
 }

@@ -7,6 +7,7 @@ import { hash } from 'node:crypto'
 import { refusedBytesMax, refusedUserBytesMax, skippedSeriesMax } from '../domain/limits.ts'
 import { refusedEntryBytes, refusedKey, refusedShare } from '../domain/refused.ts'
 import type {
+  AheadRefused,
   Refused,
   RefusedCounts,
   RefusedEntry,
@@ -27,19 +28,22 @@ const KNOWN = 'SELECT bytes FROM refused WHERE user_id = $1 AND content_hash = $
 const KEEP = `
   INSERT INTO refused
     (user_id, token_id, kind, content, fields, unit_ns, serial_number_prefix, content_hash, reason,
-     received_at_ms, retry_at_ms, bytes)
+     received_at_ms, ahead_at_ms, bytes)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
   ON CONFLICT (user_id, content_hash) DO UPDATE SET
     token_id = excluded.token_id, reason = excluded.reason, count = refused.count + 1,
-    received_at_ms = excluded.received_at_ms, retry_at_ms = excluded.retry_at_ms,
+    received_at_ms = excluded.received_at_ms, ahead_at_ms = excluded.ahead_at_ms,
     bytes = excluded.bytes`
 const ENTRIES = `
   SELECT r.id, r.user_id AS "userId", u.email AS "userEmail", r.token_id AS "tokenId",
     coalesce(t.name, '') AS "tokenName", r.kind, r.content, r.fields, r.unit_ns AS "unitNs",
     r.serial_number_prefix AS "serialNumberPrefix", r.reason, r.received_at_ms AS "receivedAtMs",
-    r.retry_at_ms AS "retryAtMs", r.count
+    r.ahead_at_ms AS "aheadAtMs", r.count
   FROM refused r JOIN users u ON u.id = r.user_id LEFT JOIN access_tokens t ON t.id = r.token_id`
-const DUE = `${ENTRIES} WHERE r.retry_at_ms <= $1 ORDER BY r.retry_at_ms LIMIT $2`
+const AHEAD = `
+  ${ENTRIES}
+  WHERE r.id > $1 AND r.received_at_ms BETWEEN $2 AND $3 AND r.ahead_at_ms - r.received_at_ms <= $4
+  ORDER BY r.id LIMIT $5`
 const COUNT = `
   SELECT (SELECT count(*) FROM refused) AS count,
     (SELECT CAST(coalesce(sum(dropped), 0) AS bigint) FROM refused_totals) AS dropped`
@@ -61,7 +65,7 @@ const OWNERS = 'SELECT DISTINCT user_id AS "userId" FROM refused ORDER BY user_i
 const OWNER = 'SELECT user_id AS "userId" FROM refused WHERE id = $1'
 const AS_RETRIED =
   'SELECT user_id AS "userId", reason, bytes FROM refused WHERE id = $1 AND count = $2'
-const NOTE_AGAIN = 'UPDATE refused SET reason = $2, retry_at_ms = $3, bytes = $4 WHERE id = $1'
+const NOTE_AGAIN = 'UPDATE refused SET reason = $2, bytes = $3 WHERE id = $1'
 const DROP = 'DELETE FROM refused WHERE id = $1'
 const DROP_AND_TELL = `${DROP} RETURNING user_id AS "userId", -bytes AS bytes`
 const DROP_ALL = 'DELETE FROM refused WHERE user_id = $1'
@@ -120,8 +124,13 @@ export function* listRefused({
   return (yield* rows<RefusedRow>(`${ENTRIES} ${where} ${order}`, ...values)).map(toEntry)
 }
 
-export function* listDueRefused(nowMs: number, limit: number): Flow<readonly RefusedEntry[]> {
-  return (yield* rows<RefusedRow>(DUE, nowMs, limit)).map(toEntry)
+export function* listAheadRefused(
+  { sinceMs, untilMs, aheadMsMax }: AheadRefused,
+  afterId: number,
+  limit: number,
+): Flow<readonly RefusedEntry[]> {
+  const values = [afterId, sinceMs, untilMs, aheadMsMax, limit]
+  return (yield* rows<RefusedRow>(AHEAD, ...values)).map(toEntry)
 }
 
 /** @param userId `undefined`: all users */
@@ -157,7 +166,7 @@ function* keep(entry: Refused): Flow<number> {
   const fields = entry.fields && JSON.stringify(entry.fields)
   const texts = [kind, Buffer.from(entry.content), fields, unitNs, serialNumberPrefix, key, reason]
   const bytes = refusedEntryBytes(entry)
-  yield* change(KEEP, userId, tokenId, ...texts, entry.receivedAtMs, entry.retryAtMs, bytes)
+  yield* change(KEEP, userId, tokenId, ...texts, entry.receivedAtMs, entry.aheadAtMs, bytes)
   return bytes - (known?.bytes ?? 0)
 }
 
@@ -185,7 +194,7 @@ export function* noteRefusedRetries(retries: readonly RefusedRetry[]): Flow<numb
   yield* holdTotals(yield* ownersOf(retries))
   const changes: Total[] = []
   let deleted = 0
-  for (const { id, count, reason, retryAtMs } of retries) {
+  for (const { id, count, reason } of retries) {
     const entry = yield* row<Total & { readonly reason: string }>(AS_RETRIED, id, count)
     if (entry === undefined) continue
     const { userId } = entry
@@ -195,7 +204,7 @@ export function* noteRefusedRetries(retries: readonly RefusedRetry[]): Flow<numb
       continue
     }
     const more = Buffer.byteLength(reason) - Buffer.byteLength(entry.reason)
-    yield* change(NOTE_AGAIN, id, reason, retryAtMs, entry.bytes + more)
+    yield* change(NOTE_AGAIN, id, reason, entry.bytes + more)
     changes.push({ userId, bytes: more })
   }
   yield* addToTotals(changes)

@@ -15,11 +15,21 @@ import type { MeasurementReader } from '../ports/measurement-store.ts'
 import type { RateCounters } from '../ports/rate-counters.ts'
 import type { SignInCodes } from '../ports/sign-in-codes.ts'
 import type { StoreUpkeep } from '../ports/store-upkeep.ts'
-import type { Clock, DatabaseWatch, Log, Metrics, MetricsSource } from '../ports/system.ts'
+import type {
+  Clock,
+  ClockWatch,
+  DatabaseWatch,
+  Log,
+  MachineClock,
+  Metrics,
+  MetricsSource,
+  OwnClock,
+} from '../ports/system.ts'
 import type { CommitChannel } from '../sqlite/commit/commit-channel.ts'
 import { SqliteSubmissionCommitter } from '../sqlite/commit/submission-committer.ts'
 import { createControlReader } from '../sqlite/control/control-reader.ts'
 import { createControlWriter } from '../sqlite/control/control-writer.ts'
+import { readReceipts } from '../sqlite/control/receipts.ts'
 import { CONTROL_FILE, LEDGER_FILE, openForReading } from '../sqlite/database.ts'
 import type { Connection } from '../sqlite/database.ts'
 import { ForwardProgress } from '../sqlite/journal/forward-progress.ts'
@@ -27,6 +37,7 @@ import { StateFigures } from '../sqlite/state-figures.ts'
 import { openWhole } from '../sqlite/verify/files-at-rest.ts'
 import type { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
 import { prepareDataDir } from '../system/data-dir.ts'
+import { BelievedClock } from '../system/believed-clock.ts'
 import { DiskWatch } from '../system/disk-watch.ts'
 import { readLastBackup } from '../system/last-backup.ts'
 import { logMemory, memoryLimit } from '../system/memory.ts'
@@ -52,6 +63,11 @@ export interface Core {
   readonly metrics: Metrics & MetricsSource
   /** `embedded`, or which InfluxDB. */
   readonly storeName: string
+  /** What all else goes by. */
+  readonly clock: Clock
+  readonly clockWatch: ClockWatch
+  /** `undefined`: the clock that counts is another server's. */
+  readonly ownClock?: OwnClock
   /** State shared by several processes; `undefined`: this process is alone. */
   readonly shared?: SharedState
   /** From now on, gives up what a database does not answer soon. */
@@ -68,7 +84,7 @@ export interface SharedState {
 }
 
 export interface System {
-  readonly clock: Clock
+  readonly clock: MachineClock
   readonly log: Log
   /** With a database, commands leave forwarding to the service and do not watch the server. */
   readonly isForwarding: boolean
@@ -85,7 +101,7 @@ export type Closers = (() => void | Promise<void>)[]
  */
 export async function openFiles(
   config: Config,
-  { clock, log }: System,
+  { clock: machine, log }: System,
   closers: Closers,
 ): Promise<Omit<Core, 'close'>> {
   const { dataDir, journalBytesMax } = config
@@ -110,6 +126,9 @@ export async function openFiles(
     progress.noteJournalled(measurements)
     forwarding.notify()
   }
+  const clock = new BelievedClock(machine, log)
+  closers.push(clock.watch())
+  const ownClock = compareReceipts(clock, { database, channel })
   const writer = createControlWriter(channel, onJournalled)
   const storeName = await adoptStore(writer, config, log)
   const metrics = new PrometheusMetrics()
@@ -117,7 +136,7 @@ export async function openFiles(
   const { progress, forwarding } = await startForwarder(config, of)
   const committer = new SqliteSubmissionCommitter(channel, onJournalled)
   const submissions = new Submissions(
-    { committer, progress, clock, metrics, storage: disk, damaged },
+    { committer, progress, clock, clockWatch: clock, metrics, storage: disk, damaged },
     { journalBytesMax, isStoreApart: config.influx !== undefined },
   )
   closers.push(
@@ -141,9 +160,25 @@ export async function openFiles(
   metrics.watch({ ...watched, dataDir: files })
   logMemory(log, figures.countSealedEvents(), memoryLimit())
   const writers = { controlWriter: writer, storeUpkeep: writer }
-  const intake = { submissions, damaged, progress }
+  const intake = { submissions, clock, clockWatch: clock, ownClock, damaged, progress }
   const isStoreWorking = () => store.isWorking
   return { ...intake, control, ...writers, reader, isStoreWorking, metrics, storeName }
+}
+
+function compareReceipts(
+  clock: BelievedClock,
+  { database, channel }: { readonly database: Connection; readonly channel: CommitChannel },
+): OwnClock {
+  clock.compareWithReceipts(readReceipts(database))
+  return {
+    accept: async () => {
+      const { newestMs } = readReceipts(database)
+      await channel.call('acceptReceipt', newestMs)
+      clock.accept()
+      return newestMs > 0 ? newestMs : undefined
+    },
+    onSteppedAhead: (call) => clock.onSteppedAhead(call),
+  }
 }
 
 /** Locks DATA_DIR for this process and makes room to open its files. */

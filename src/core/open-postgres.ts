@@ -130,7 +130,7 @@ export async function openDatabase(
   const codes = new PostgresSignInCodes(database)
   const shared = { rateCounters, codes, dataIdentity: watch, database: watch }
   const writers = { controlWriter: writer, storeUpkeep: writer }
-  const intake = { submissions, damaged, progress }
+  const intake = { submissions, clock, clockWatch: watch, damaged, progress }
   const reading = { reader: store.reader, isStoreWorking: () => state.isWorking }
   return { ...intake, control, ...writers, ...reading, metrics, storeName, shared, giveUpSoon }
 }

@@ -6,7 +6,6 @@ import type { Config } from '../config.ts'
 import type { Core } from '../core/open-core.ts'
 import { createOperations } from '../operations/create-operations.ts'
 import type { Operations } from '../operations/operations.ts'
-import { systemClock } from '../system/clock.ts'
 import { openOwn } from './open-own.ts'
 
 const LOOK_EVERY_MS = 50
@@ -16,7 +15,7 @@ export async function openOperations(
   config: Config,
 ): Promise<{ operations: Operations; close(): Promise<void> }> {
   const core = await openOwn(config)
-  const operations = createOperations({ ...core, clock: systemClock }, config)
+  const operations = createOperations(core, config)
   let hasImported = false
   const close = async () => {
     const isEmbedded = config.database === undefined && config.influx === undefined

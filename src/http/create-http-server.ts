@@ -24,7 +24,14 @@ import type { MeasurementReader } from '../ports/measurement-store.ts'
 import type { QueueFigures } from '../ports/journal-queue.ts'
 import type { IdentityProvider } from '../ports/identity.ts'
 import type { RateCounters } from '../ports/rate-counters.ts'
-import type { Clock, DatabaseWatch, Log, Metrics, MetricsSource } from '../ports/system.ts'
+import type {
+  Clock,
+  ClockWatch,
+  DatabaseWatch,
+  Log,
+  Metrics,
+  MetricsSource,
+} from '../ports/system.ts'
 import type { LiveSensors } from '../sensors/live-sensors.ts'
 import type { Sensors } from '../sensors/sensors.ts'
 import { ClientAddresses, clientKey } from './callers/client-address.ts'
@@ -78,6 +85,7 @@ export interface HttpFaceCollaborators {
   readonly apiDescription: ApiDescription
   readonly metrics: Metrics & MetricsSource
   readonly clock: Clock
+  readonly clockWatch: ClockWatch
   readonly log: Log
 }
 

@@ -55,8 +55,7 @@ interface Collaborators {
   readonly committer: SubmissionCommitter
   readonly progress: QueueFigures
   readonly clock: Clock
-  /** `undefined`: no other process goes by another clock. */
-  readonly clockWatch?: ClockWatch
+  readonly clockWatch: ClockWatch
   readonly metrics: Metrics
   readonly storage: StorageState
   readonly damaged: DamageList
@@ -114,7 +113,7 @@ export class Submissions {
     if (this.#isClosed) return 'shutting_down'
     // A clock set before this version was made would give measurements wrong times.
     if (this.#with.clock.nowMs() < buildDateMs) return 'clock_unset'
-    if (this.#with.clockWatch?.clockFault !== undefined) return 'clock_unset'
+    if (this.#with.clockWatch.doubt !== undefined) return 'clock_unset'
     if (this.#with.storage.isLow) return 'storage_full'
     const isShareTaken =
       userId !== undefined && (!this.#inFlightOf.hasRoomFor(userId, 1) || this.#isTooLong(userId))
@@ -194,8 +193,7 @@ export class Submissions {
   #describe(obstacle: Obstacle): { readonly detail?: string; readonly hint?: string } {
     const { storage, clockWatch } = this.#with
     if (obstacle === 'storage_full') return storage.describe()
-    const detail = obstacle === 'clock_unset' ? clockWatch?.clockFault : undefined
-    return detail === undefined ? {} : { detail }
+    return (obstacle === 'clock_unset' && clockWatch.doubt) || {}
   }
 
   /** Accepts no more submissions; those already accepted still get their receipts. */

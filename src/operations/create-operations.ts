@@ -15,7 +15,7 @@ import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
 import type { RefusedListing } from '../ports/refused.ts'
 import type { StoreUpkeep } from '../ports/store-upkeep.ts'
-import type { Clock } from '../ports/system.ts'
+import type { Clock, OwnClock } from '../ports/system.ts'
 import {
   checkCompensation,
   checkEmail,
@@ -45,6 +45,7 @@ import {
   usage,
 } from './operations.ts'
 import type {
+  AcceptedClock,
   CreatedLink,
   CreatedToken,
   LinkOrder,
@@ -72,6 +73,8 @@ export interface OperationsCollaborators {
    */
   readonly accessTokens?: Pick<AccessTokens, 'forgetToken' | 'forgetUser' | 'lastUsedAtMs'>
   readonly clock: Clock
+  /** `undefined`: the clock that counts is another server's. */
+  readonly ownClock?: Pick<OwnClock, 'accept'>
 }
 
 const SEE_USERS = 'See `thermolog user list`.'
@@ -134,6 +137,7 @@ export function createOperations(
       return { count: await storeUpkeep.dropSetAside(ids) }
     },
     ...refusedOperations(collaborators, settings),
+    acceptClock: () => acceptClock(collaborators),
     importRules: async (args) => {
       const sensors = await control.listSensors((await ownerOf(args)).id)
       return importRules(sensors, clock.nowMs(), settings)
@@ -183,6 +187,15 @@ async function findUser(control: ControlReader, email: unknown, hint: string): P
   const user = await control.findUser(address)
   if (user !== undefined) return user
   return fail(`no user has the address ${address}`, hint)
+}
+
+async function acceptClock({
+  clock,
+  ownClock,
+}: OperationsCollaborators): Promise<AcceptedClock> {
+  if (ownClock === undefined) throw usage('the clock that counts is that of the database')
+  const newestReceiptMs = (await ownClock.accept()) ?? null
+  return { nowMs: clock.nowMs(), newestReceiptMs }
 }
 
 async function listUsers(control: ControlReader): Promise<readonly ListedUser[]> {

@@ -57,6 +57,8 @@ export interface Operations {
   previewRefusedDrop(args: SetAsideChoice): Promise<Counted>
   /** Deletes refused entries permanently; without ids, all. */
   dropRefused(args: SetAsideChoice): Promise<Counted>
+  /** The clock is right, although it is before the newest receipt, or long after it. */
+  acceptClock(args: Nothing): Promise<AcceptedClock>
   importRules(args: OfUser): Promise<ImportRules>
   /**
    * Stores up to `importMeasurementsMax` measurements, in order. Resolves when they are on disk. On
@@ -109,6 +111,12 @@ export interface RetriedCount {
   /** How many are stored. */
   readonly count: number
   readonly refusedAgain: number
+}
+
+export interface AcceptedClock {
+  readonly nowMs: number
+  /** When the newest measurement was received; `null`: there is none. */
+  readonly newestReceiptMs: number | null
 }
 
 export interface Counted {

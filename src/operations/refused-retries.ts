@@ -1,60 +1,61 @@
-// Retries, once a minute, what was refused because its time was ahead and has now come.
+// Retries what was refused because the clock was behind, as that of a machine without a battery is
+// after its start, when it has been set: once, a minute after. Whatever else was refused as ahead
+// waits for an operator: whoever sends local time as UTC is ahead for ever.
 
 import { MINUTE_MS } from '../domain/time.ts'
-import type { Log } from '../ports/system.ts'
+import type { AheadRefused } from '../ports/refused.ts'
+import type { ClockStep, Log } from '../ports/system.ts'
 import type { LineNames } from './read-refused.ts'
-import { retriedAtOnce, retryDueRefused } from './refused.ts'
+import { retryAhead } from './refused.ts'
 import type { RefusedCollaborators } from './refused.ts'
 
-const INTERVAL_MS = MINUTE_MS
+/** After what could not be decided. */
+const AGAIN_MS = MINUTE_MS
+
+interface Collaborators extends RefusedCollaborators {
+  readonly pause: (durationMs: number, signal: AbortSignal) => Promise<void>
+  readonly log: Log
+}
+
+interface Settings extends LineNames {
+  readonly futureMsMax: number
+}
 
 export class RefusedRetries {
-  readonly #with: RefusedCollaborators & { readonly log: Log }
-  readonly #names: LineNames
-  #timer: NodeJS.Timeout | undefined
-  #underWay: Promise<void> | undefined
-  #isStopping = false
+  readonly #with: Collaborators
+  readonly #settings: Settings
+  readonly #stopping = new AbortController()
+  #underWay: Promise<void> = Promise.resolve()
 
-  constructor(collaborators: RefusedCollaborators & { readonly log: Log }, names: LineNames) {
+  constructor(collaborators: Collaborators, settings: Settings) {
     this.#with = collaborators
-    this.#names = names
+    this.#settings = settings
   }
 
-  start(): void {
-    this.#timer ??= setInterval(() => void this.run(), INTERVAL_MS).unref()
-  }
-
-  /** Retries all that is due now, unless a retry is under way. */
-  run(): Promise<void> {
-    this.#underWay ??= this.#retry().finally(() => (this.#underWay = undefined))
+  /** Retries what would not have been refused, had the clock been set before. */
+  after({ sinceMs, untilMs, byMs }: ClockStep): Promise<void> {
+    const ahead = { sinceMs, untilMs, aheadMsMax: byMs + this.#settings.futureMsMax }
+    this.#underWay = this.#underWay.then(() => this.#retry(ahead))
     return this.#underWay
   }
 
   async stop(): Promise<void> {
-    this.#isStopping = true
-    clearInterval(this.#timer)
-    this.#timer = undefined
+    this.#stopping.abort()
     await this.#underWay
   }
 
-  async #retry(): Promise<void> {
-    const { clock, log } = this.#with
-    const nowMs = clock.nowMs()
-    let stored = 0
-    let failure: string | undefined
-    try {
-      for (let isMore = true; isMore && !this.#isStopping;) {
-        const retried = await retryDueRefused(this.#with, this.#names, nowMs)
-        const { tried, count, failures } = retried
-        stored += count
-        if (failures.length > 0) failure ??= String(failures[0])
-        // Where nothing could be decided, the next will not be either.
-        isMore = tried === retriedAtOnce && failures.length < tried
+  async #retry(ahead: AheadRefused): Promise<void> {
+    const { log } = this.#with
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      try {
+        const { count } = await retryAhead(this.#with, this.#settings, ahead)
+        if (count > 0) log.info('stored what was refused while the clock was behind', { count })
+        return
+      } catch (error) {
+        log.warn('cannot try again what was refused', { error: String(error) })
+        await this.#with.pause(AGAIN_MS, signal)
       }
-    } catch (error) {
-      failure ??= String(error)
     }
-    if (stored > 0) log.info('stored what was refused before its time', { stored })
-    if (failure !== undefined) log.warn('cannot try again what was refused', { error: failure })
   }
 }

@@ -3,12 +3,17 @@
 // measurements without one get it from the entry, whose id is never reused, from when it arrived,
 // because another arrival is another measurement, and from their field.
 
-import { MINUTE_MS } from '../domain/time.ts'
 import { submitLines } from '../ingest/submit-lines.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
-import type { RefusedEntry, RefusedListing, RefusedRetry, SkippedEntry } from '../ports/refused.ts'
+import type {
+  AheadRefused,
+  RefusedEntry,
+  RefusedListing,
+  RefusedRetry,
+  SkippedEntry,
+} from '../ports/refused.ts'
 import type { Clock } from '../ports/system.ts'
 import type { Listing, RefusedList, RetriedCount } from './operations.ts'
 import { readRefused, textOf } from './read-refused.ts'
@@ -22,7 +27,7 @@ export interface RefusedCollaborators {
 }
 
 /** Entries retried at a time: one group commits them together. */
-export const retriedAtOnce = 100
+const RETRIED_AT_ONCE = 100
 
 /** As JSON, six times as much where they are control characters: memory has room for that. */
 const LISTED_CHARACTERS_MAX = 4 * 2 ** 20
@@ -30,14 +35,11 @@ const READ_AT_ONCE = 100
 
 /** A reason may quote what was sent. */
 const REASON_CHARACTERS_MAX = 200
-/** When to retry what could not be decided: others that are due come before. */
-const POSTPONED_MS = MINUTE_MS
 
 const CONFLICT = 'its event id was accepted before with other content, which is kept'
 
 /** What became of entries, one for another. */
 interface Retried extends RetriedCount {
-  readonly tried: number
   /** Why some could not be decided now, such as `overloaded`; they stay as they are. */
   readonly failures: readonly unknown[]
 }
@@ -99,13 +101,59 @@ export async function retryRefused(
   names: LineNames,
   ids: readonly number[] | undefined,
 ): Promise<RetriedCount> {
-  const wanted = ids && new Set(ids)
+  return retryParts(collaborators, names, partsOfNow(collaborators.control, ids && new Set(ids)))
+}
+
+/** Of these, the entries that are there now, the oldest first. */
+async function* partsOfNow(
+  control: ControlReader,
+  wanted: ReadonlySet<number> | undefined,
+): AsyncGenerator<readonly RefusedEntry[], undefined> {
+  const [newest] = await control.listRefused({ isOldestFirst: false, limit: 1 })
+  const lastId = newest?.id ?? 0
+  for (let afterId = 0; afterId < lastId;) {
+    const listing = { isOldestFirst: true, afterId, limit: RETRIED_AT_ONCE }
+    const part = await control.listRefused(listing)
+    yield part.filter(({ id }) => id <= lastId && wanted?.has(id) !== false)
+    afterId = part.at(-1)?.id ?? lastId
+  }
+}
+
+/**
+ * Retries what was refused as ahead.
+ *
+ * @throws why some could not be decided now; the others are retried
+ */
+export async function retryAhead(
+  collaborators: RefusedCollaborators,
+  names: LineNames,
+  ahead: AheadRefused,
+): Promise<RetriedCount> {
+  return retryParts(collaborators, names, partsAhead(collaborators.control, ahead))
+}
+
+async function* partsAhead(
+  control: ControlReader,
+  ahead: AheadRefused,
+): AsyncGenerator<readonly RefusedEntry[], undefined> {
+  for (let afterId = 0; ;) {
+    const part = await control.listAheadRefused(ahead, afterId, RETRIED_AT_ONCE)
+    if (part.length === 0) return
+    yield part
+    afterId = part.at(-1)?.id ?? Infinity
+  }
+}
+
+async function retryParts(
+  collaborators: RefusedCollaborators,
+  names: LineNames,
+  parts: AsyncIterable<readonly RefusedEntry[]>,
+): Promise<RetriedCount> {
   let count = 0
   let refusedAgain = 0
   const failures: unknown[] = []
-  for await (const part of partsOfNow(collaborators.control)) {
-    const chosen = part.filter(({ id }) => wanted?.has(id) !== false)
-    const retried = await retryAll(collaborators, names, chosen)
+  for await (const part of parts) {
+    const retried = await retryAll(collaborators, names, part)
     count += retried.count
     refusedAgain += retried.refusedAgain
     failures.push(...retried.failures)
@@ -114,56 +162,25 @@ export async function retryRefused(
   return { count, refusedAgain }
 }
 
-/** The entries that are there now, the oldest first. */
-async function* partsOfNow(
-  control: ControlReader,
-): AsyncGenerator<readonly RefusedEntry[], undefined> {
-  const [newest] = await control.listRefused({ isOldestFirst: false, limit: 1 })
-  const lastId = newest?.id ?? 0
-  for (let afterId = 0; afterId < lastId;) {
-    const listing = { isOldestFirst: true, afterId, limit: retriedAtOnce }
-    const part = await control.listRefused(listing)
-    yield part.filter(({ id }) => id <= lastId)
-    afterId = part.at(-1)?.id ?? lastId
-  }
-}
-
-/** Retries entries whose time has come by then, at most `retriedAtOnce`. */
-export async function retryDueRefused(
-  collaborators: RefusedCollaborators,
-  names: LineNames,
-  nowMs: number,
-): Promise<Retried> {
-  const due = await collaborators.control.listDueRefused(nowMs, retriedAtOnce)
-  return retryAll(collaborators, names, due)
-}
-
 async function retryAll(
   collaborators: RefusedCollaborators,
   names: LineNames,
   entries: readonly RefusedEntry[],
 ): Promise<Retried> {
-  const tried = entries.length
   const failures: unknown[] = []
-  if (tried === 0) return { tried, count: 0, refusedAgain: 0, failures }
-  const attempt = async (entry: RefusedEntry): Promise<RefusedRetry> => {
+  const attempt = async (entry: RefusedEntry): Promise<readonly RefusedRetry[]> => {
     try {
-      return await retry(collaborators, names, entry)
+      return [await retry(collaborators, names, entry)]
     } catch (error) {
       // It may be its own, or its user's: it must not keep others from being stored.
       failures.push(error)
-      return postponed(entry, collaborators.clock.nowMs())
+      return []
     }
   }
-  const retries = await Promise.all(entries.map(attempt))
-  const kept = retries.filter(({ reason }) => reason !== undefined).length
+  const retries = (await Promise.all(entries.map(attempt))).flat()
+  const refusedAgain = retries.filter(({ reason }) => reason !== undefined).length
   const count = await collaborators.controlWriter.noteRefusedRetries(retries)
-  return { tried, count, refusedAgain: kept - failures.length, failures }
-}
-
-function postponed({ id, count, reason, retryAtMs }: RefusedEntry, nowMs: number): RefusedRetry {
-  const laterMs = retryAtMs && Math.max(retryAtMs, nowMs + POSTPONED_MS)
-  return { id, count, reason, retryAtMs: laterMs }
+  return { count, refusedAgain, failures }
 }
 
 async function retry(
@@ -192,7 +209,5 @@ async function retry(
     if (conflicts === 0) break
   }
   const reason = read.reason ?? fault ?? (conflicts > 0 ? CONFLICT : undefined)
-  // What is refused when its time has come waits for an operator.
-  const retryAtMs = (entry.retryAtMs ?? 0) > nowMs ? entry.retryAtMs : null
-  return { id, count, reason: reason?.slice(0, REASON_CHARACTERS_MAX), retryAtMs }
+  return { id, count, reason: reason?.slice(0, REASON_CHARACTERS_MAX) }
 }

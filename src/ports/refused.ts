@@ -20,8 +20,8 @@ export interface Refused {
   readonly serialNumberPrefix: string
   readonly reason: string
   readonly receivedAtMs: number
-  /** When to retry; `null`: only when an operator says so. */
-  readonly retryAtMs: number | null
+  /** The time that it has, where it was refused as ahead of its receipt; else `null`. */
+  readonly aheadAtMs: number | null
 }
 
 export interface RefusedEntry extends Refused {
@@ -36,7 +36,7 @@ export interface RefusedEntry extends Refused {
 }
 
 /** What became of an entry that was retried. */
-export interface RefusedRetry extends Pick<RefusedEntry, 'id' | 'count' | 'retryAtMs'> {
+export interface RefusedRetry extends Pick<RefusedEntry, 'id' | 'count'> {
   /** Why it was refused again; `undefined`: it is stored. */
   readonly reason: string | undefined
 }
@@ -49,6 +49,13 @@ export interface RefusedListing {
   /** Only those that come behind the one with this id. */
   readonly afterId?: number
   readonly limit: number
+}
+
+/** What was refused as ahead, by at most so much, of a receipt in this period. */
+export interface AheadRefused {
+  readonly sinceMs: number
+  readonly untilMs: number
+  readonly aheadMsMax: number
 }
 
 /** A series of line protocol without a temperature. */
@@ -81,7 +88,12 @@ export interface RefusedReader {
   hasStoredLines(tokenId: number): Promise<boolean>
   /** In the order of their ids, which is that in which they first arrived. */
   listRefused(listing: RefusedListing): Promise<readonly RefusedEntry[]>
-  listDueRefused(nowMs: number, limit: number): Promise<readonly RefusedEntry[]>
+  /** In the order of their ids, from behind this one. */
+  listAheadRefused(
+    ahead: AheadRefused,
+    afterId: number,
+    limit: number,
+  ): Promise<readonly RefusedEntry[]>
   /** @param userId `undefined`: of all users */
   countRefused(userId?: number): Promise<RefusedCounts>
 }
@@ -98,7 +110,7 @@ export interface RefusedWriter {
    */
   keepRefused(refused: readonly Refused[]): Promise<void>
   /**
-   * Deletes entries that are stored, and notes of the others why not and when to retry them. One
+   * Deletes entries that are stored, and notes of the others why not. One
    * that has arrived again meanwhile, `count` tells, stays as it is. Makes room as `keepRefused`
    * does. @returns how many are deleted as stored
    */

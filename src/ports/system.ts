@@ -9,6 +9,12 @@ export interface Clock {
   monotonicMs(): number
 }
 
+/** The clocks of the machine itself. */
+export interface MachineClock extends Clock {
+  /** Since the machine was started, suspension included; nobody sets it. */
+  uptimeMs(): number
+}
+
 /** One structured line per event; values are plain and free of secrets. */
 export interface Log {
   debug(message: string, fields?: LogFields): void
@@ -43,10 +49,44 @@ export interface DatabaseState {
   readonly warnings: string[]
 }
 
-/** The clock of this machine, beside the one that all processes go by. */
+/** Whether the clock of this machine is believed. */
 export interface ClockWatch {
-  /** By how much it is wrong; `undefined`: it agrees. */
-  readonly clockFault: string | undefined
+  /** `undefined`: it is. */
+  readonly doubt: ClockDoubt | undefined
+  /** What an operator should know although it is believed. */
+  readonly warning?: string | undefined
+}
+
+/** Why the clock is not believed, for everyone, and what to do, for operators. */
+export interface ClockDoubt {
+  readonly detail: string
+  readonly hint?: string
+}
+
+/** The wall clock was set ahead. Times are by the clock as it was before. */
+export interface ClockStep {
+  /** What was received since the start was received at or after this. */
+  readonly sinceMs: number
+  readonly untilMs: number
+  readonly byMs: number
+}
+
+/** The clock that data in DATA_DIR go by. */
+export interface OwnClock {
+  /**
+   * An operator says that the clock is right, although it is before the newest receipt: durable
+   * when it resolves. @returns when that was, by the clock of then; `undefined`: there is none
+   */
+  accept(): Promise<number | undefined>
+  /** Calls back when the wall clock was set ahead, and is believed. */
+  onSteppedAhead(call: (step: ClockStep) => void): void
+}
+
+/** When measurements were received; 0: none was. */
+export interface Receipts {
+  readonly newestMs: number
+  /** The newest one of which an operator has said that the clock may be before it. */
+  readonly acceptedMs: number
 }
 
 /** The database as far as this process can tell. */

@@ -1,8 +1,10 @@
-// The machine's two clocks. Nothing else in the service reads the time.
+// The machine's clocks. Nothing else in the service reads the time.
 
-import type { Clock } from '../ports/system.ts'
+import { uptime } from 'node:os'
+import type { MachineClock } from '../ports/system.ts'
 
-export const systemClock: Clock = {
+export const systemClock: MachineClock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
+  uptimeMs: () => Math.round(uptime() * 1_000),
 }

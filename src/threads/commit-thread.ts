@@ -14,6 +14,7 @@ import { Committer } from '../sqlite/commit/committer.ts'
 import type { GroupResult } from '../sqlite/commit/group-frame.ts'
 import { Ledger } from '../sqlite/ledger/ledger.ts'
 import { LogKeeper } from '../sqlite/log/log-keeper.ts'
+import { BelievedClock } from '../system/believed-clock.ts'
 import { systemClock } from '../system/clock.ts'
 import type { CommitThreadData, LookUpAnswer } from './messages.ts'
 
@@ -34,8 +35,10 @@ const ledgerFile = openForReading(dataDir, LEDGER_FILE)
 const ledger = new Ledger({ control, ledger: ledgerFile }, epochEvents, (request) =>
   lookUps.postMessage(request),
 )
-const committer = new Committer(control, ledger, systemClock, data)
-const commands = createControlCommands(control, committer.sensors, systemClock, data)
+const clock = new BelievedClock(systemClock)
+clock.watch()
+const committer = new Committer(control, ledger, clock, data)
+const commands = createControlCommands(control, committer.sensors, clock, data)
 const tidying = setInterval(tidy, TIDY_EVERY_MS)
 
 lookUps.on('message', (request: LookUpAnswer) => {

@@ -10,6 +10,7 @@ import { createDeletionJobs } from '../sqlite/control/sensor-deletion-jobs.ts'
 import { CONTROL_FILE, MEASUREMENTS_FILE, openForReading } from '../sqlite/database.ts'
 import { SqliteJournalQueue } from '../sqlite/journal/journal-queue.ts'
 import { SqliteMeasurementWriter } from '../sqlite/measurements/measurement-writer.ts'
+import { BelievedClock } from '../system/believed-clock.ts'
 import { systemClock } from '../system/clock.ts'
 import { pause } from '../system/pause.ts'
 import { createLog, standardOutput } from '../system/log.ts'
@@ -32,6 +33,8 @@ if (port === null) throw new Error('BUG: the forward thread is started as a prog
 const { dataDir, logLevel, logForm, influx, isIdle } = workerData as ForwardThreadData
 const component = 'forwarder'
 const log = createLog(systemClock, { level: logLevel, component, form: logForm }, standardOutput)
+const clock = new BelievedClock(systemClock)
+clock.watch()
 // Linux sets the priority of this thread, other systems that of the whole process.
 if (influx !== undefined && process.platform === 'linux') letAcknowledgingGoFirst()
 const control = openForReading(dataDir, CONTROL_FILE)
@@ -40,14 +43,14 @@ const forwarding = new Forwarding(
   {
     queue,
     jobs: createDeletionJobs({ control, settledSeq: () => queue.settledSeq, tell: answer }),
-    leases: new MemoryLeases(systemClock).of('service'),
+    leases: new MemoryLeases(clock).of('service'),
     writer:
       influx === undefined
         ? new SqliteMeasurementWriter(join(dataDir, MEASUREMENTS_FILE))
         : await openInflux(influx),
     noteState: (isStoreWorking) => answer({ isStoreWorking }),
     pause,
-    clock: systemClock,
+    clock,
     log,
   },
   {
@@ -67,7 +70,7 @@ answer({ started: true })
 /** InfluxDB's client is loaded only when needed. */
 async function openInflux(target: InfluxTarget): Promise<MeasurementWriter> {
   const { openInfluxWriter } = await import('../influx/open-writer.ts')
-  return openInfluxWriter(target, { clock: systemClock, log })
+  return openInfluxWriter(target, { clock, log })
 }
 
 async function close(): Promise<void> {

@@ -213,7 +213,7 @@ export function describeControl(name: string, newData: NewData): void {
           serialNumberPrefix: 'p.',
           reason: 'no',
           receivedAtMs: NOW_MS,
-          retryAtMs: null,
+          aheadAtMs: null,
         }))
       const list = (question: Partial<RefusedListing> = {}) =>
         data.control.listRefused({ isOldestFirst: true, limit: 1_000, ...question })
@@ -235,7 +235,6 @@ export function describeControl(name: string, newData: NewData): void {
         expect((await list()).map(({ id: _id, ...rest }) => rest)).to.deep.equal(
           refused.map((each) => ({ ...each, ...names, count: 1 })),
         )
-        expect(await data.control.listDueRefused(NOW_MS, 10)).to.deep.equal([])
         expect(await data.controlWriter.dropRefused(undefined)).to.equal(6)
       })
 
@@ -255,20 +254,38 @@ export function describeControl(name: string, newData: NewData): void {
         expect(counts.map(({ count }) => count)).to.deep.equal([5, 3, 2])
       })
 
+      it('as ahead is found by when it was received, and by how much ahead it was', async () => {
+        const times = [-1, 0, 5, 9, 10].map((receivedAtMs) =>
+          [3, 4, null].map((aheadMs) => ({
+            receivedAtMs,
+            aheadAtMs: aheadMs === null ? null : receivedAtMs + aheadMs,
+          })),
+        )
+        const refused = times
+          .flat()
+          .map((time, at) => ({ ...refusedOf(userId, `${at}`)[0]!, ...time }))
+        await data.controlWriter.keepRefused(refused)
+        const ahead = { sinceMs: 0, untilMs: 9, aheadMsMax: 3 }
+        const found = await data.control.listAheadRefused(ahead, 0, 10)
+        expect(found.map(({ receivedAtMs }) => receivedAtMs)).to.deep.equal([0, 5, 9])
+        const next = await data.control.listAheadRefused(ahead, found[0]!.id, 1)
+        expect(next.map(({ receivedAtMs }) => receivedAtMs)).to.deep.equal([5])
+      })
+
       it('stays as it is when it arrives again while it is retried', async () => {
         const [one] = refusedOf(userId, 'x')
-        const again = { ...one!, retryAtMs: NOW_MS + 1 }
+        const again = { ...one!, aheadAtMs: NOW_MS + 1 }
         await data.controlWriter.keepRefused([one!])
         const [{ id, count }] = (await list()) as [RefusedEntry]
         await data.controlWriter.keepRefused([again])
         const { noteRefusedRetries } = data.controlWriter
         for (const reason of [undefined, 'still']) {
-          expect(await noteRefusedRetries([{ id, count, reason, retryAtMs: null }])).to.equal(0)
+          expect(await noteRefusedRetries([{ id, count, reason }])).to.equal(0)
         }
-        expect((await list())[0]).to.include({ reason: 'no', count: 2, retryAtMs: NOW_MS + 1 })
-        await noteRefusedRetries([{ id, count: 2, reason: 'still', retryAtMs: null }])
-        expect((await list())[0]).to.include({ reason: 'still', count: 2, retryAtMs: null })
-        const stored = { id, count: 2, reason: undefined, retryAtMs: null }
+        expect((await list())[0]).to.include({ reason: 'no', count: 2, aheadAtMs: NOW_MS + 1 })
+        await noteRefusedRetries([{ id, count: 2, reason: 'still' }])
+        expect((await list())[0]).to.include({ reason: 'still', count: 2, aheadAtMs: NOW_MS + 1 })
+        const stored = { id, count: 2, reason: undefined }
         expect(await noteRefusedRetries([stored])).to.equal(1)
         expect(await list()).to.deep.equal([])
       })
@@ -285,7 +302,7 @@ export function describeControl(name: string, newData: NewData): void {
         const [oldest] = (await list()) as [RefusedEntry]
         const { id, count } = oldest
         const reason = 'x'.repeat(600_000)
-        await data.controlWriter.noteRefusedRetries([{ id, count, reason, retryAtMs: null }])
+        await data.controlWriter.noteRefusedRetries([{ id, count, reason }])
         expect((await data.control.countRefused()).dropped).to.equal(dropped + 1)
       })
 

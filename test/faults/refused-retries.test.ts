@@ -31,7 +31,7 @@ describe('retrying what was refused', () => {
     userId = (await core.controlWriter.createUser('a@example.org', 'A'))!.id
     const of = { userId, tokenId: 1, serialNumberPrefix: '', unitNs: '1000000', reason: 'why' }
     const receivedAtMs = clock.nowMs()
-    entry = { ...of, kind: 'line', content: '', fields: null, receivedAtMs, retryAtMs: null }
+    entry = { ...of, kind: 'line', content: '', fields: null, receivedAtMs, aheadAtMs: null }
   })
   afterEach(async () => {
     await core.close()
@@ -40,10 +40,17 @@ describe('retrying what was refused', () => {
 
   const keep = (...entries: readonly Partial<Refused>[]) =>
     core.controlWriter.keepRefused(entries.map((one) => ({ ...entry, ...one })))
-  const keepElement = (element: object, retryAtMs: number | null = null) =>
-    keep({ kind: 'element', content: JSON.stringify(element), unitNs: '1', retryAtMs })
+  const keepElement = (element: object, aheadAtMs: number | null = null) =>
+    keep({ kind: 'element', content: JSON.stringify(element), unitNs: '1', aheadAtMs })
   const retry = () => retryRefused({ ...core, clock }, config, undefined)
-  const retryDue = () => new RefusedRetries({ ...core, clock, log }, config).run()
+  /** The clock was behind by an hour. */
+  const setAhead = async (using: Partial<ConstructorParameters<typeof RefusedRetries>[0]> = {}) => {
+    const pause = () => Promise.reject(new Error('nothing is to be waited for'))
+    const retries = new RefusedRetries({ ...core, clock, log, pause, ...using }, config)
+    const step = { sinceMs: entry.receivedAtMs, untilMs: clock.nowMs(), byMs: HOUR_MS }
+    clock.advanceMs(HOUR_MS)
+    await retries.after(step)
+  }
   const list = () => core.control.listRefused({ isOldestFirst: true, limit: 10 })
   const countMeasurements = async () => {
     const sensors = await core.control.listSensors(userId)
@@ -56,15 +63,21 @@ describe('retrying what was refused', () => {
       measurements: [{ eventId: 'E', serialNumber: 'x', tempCelsius, measuredAtMs }],
     })
 
-  it('happens by itself when its time has come, also after an operator tried before', async () => {
-    const retryAtMs = clock.nowMs() + HOUR_MS
-    await keep({ content: `t temp=1 ${retryAtMs}`, retryAtMs })
-    await retryDue()
-    expect(await retry()).to.deep.equal({ count: 0, refusedAgain: 1 })
-    clock.advanceMs(HOUR_MS)
-    await retryDue()
-    expect(await list()).to.deep.equal([])
-    expect(await countMeasurements()).to.equal(1)
+  it('happens by itself when the clock was set ahead, of what that explains', async () => {
+    const { futureMsMax } = config
+    const receivedAtMs = clock.nowMs()
+    const aheadMs = [0, HOUR_MS, HOUR_MS + futureMsMax, HOUR_MS + futureMsMax + 1, 2 * HOUR_MS]
+    const of = (at: number, ms: number) => {
+      const aheadAtMs = receivedAtMs + ms
+      return { content: `t temp=${at} ${aheadAtMs}`, aheadAtMs }
+    }
+    await keep(...aheadMs.map((ms, at) => of(at, ms)), { content: `t temp=5 ${receivedAtMs}` })
+    await keep({ ...of(6, HOUR_MS), receivedAtMs: receivedAtMs - 1 })
+    await keep({ ...of(7, HOUR_MS), receivedAtMs: receivedAtMs + 1 })
+    expect(await retry()).to.deep.equal({ count: 2, refusedAgain: 6 })
+    await setAhead()
+    const kept = (await list()).map(({ content }) => content.slice(0, 8))
+    expect(kept).to.deep.equal(['t temp=3', 't temp=4', 't temp=6', 't temp=7'])
   })
 
   it('stores nothing twice after it was killed, and what has arrived since then', async () => {
@@ -104,22 +117,22 @@ describe('retrying what was refused', () => {
   })
 
   it('keeps what another event has taken the id of, and says so', async () => {
-    const atMs = clock.nowMs() + 60_000
-    const timestamp = new Date(atMs).toISOString()
-    await keepElement({ event_id: 'E', sn: 'x', temp: 1, timestamp }, atMs)
+    const aheadAtMs = clock.nowMs() + HOUR_MS
+    const timestamp = new Date(aheadAtMs).toISOString()
+    await keepElement({ event_id: 'E', sn: 'x', temp: 1, timestamp }, aheadAtMs)
     await submit(2, null)
-    clock.advanceMs(60_000)
-    await retryDue()
+    await setAhead()
     const conflict = 'its event id was accepted before with other content, which is kept'
-    expect((await list())[0]).to.include({ reason: conflict, retryAtMs: null })
+    expect((await list())[0]).to.include({ reason: conflict, aheadAtMs })
     expect(await retry()).to.deep.equal({ count: 0, refusedAgain: 1 })
     expect(await countMeasurements()).to.equal(1)
   })
 
   it('stores others when one cannot be decided, and that one a minute later', async () => {
-    const retryAtMs = clock.nowMs()
-    await keep({ content: `damaged temp=1 ${retryAtMs}`, retryAtMs })
-    await keep({ content: `t temp=2 ${retryAtMs}`, retryAtMs })
+    const aheadAtMs = clock.nowMs() + HOUR_MS
+    const ahead = (content: string) => ({ content: `${content} ${aheadAtMs}`, aheadAtMs })
+    const others = Array.from({ length: 250 }, (_, at) => `t temp=${at}`)
+    await keep(...['damaged temp=1', ...others].map(ahead))
     let isDamaged = true
     const submissions: Pick<Core['submissions'], 'submit'> = {
       submit: async (submission) => {
@@ -128,32 +141,14 @@ describe('retrying what was refused', () => {
         return core.submissions.submit(submission)
       },
     }
-    const retries = new RefusedRetries({ ...core, submissions, clock, log }, config)
-    await retries.run()
-    expect((await list()).map(({ content }) => content.slice(0, 7))).to.deep.equal(['damaged'])
-    await keep({ content: `t temp=3 ${retryAtMs}` })
-    const attempt = retryRefused({ ...core, submissions, clock }, config, undefined)
-    expect(await attempt.catch(String)).to.equal('Error: damaged')
-    expect(await list()).to.have.lengthOf(1)
-    isDamaged = false
-    await retries.run()
-    expect(await list()).to.have.lengthOf(1)
-    clock.advanceMs(60_000)
-    await retries.run()
+    const pause = async (durationMs: number) => {
+      expect(durationMs).to.equal(60_000)
+      expect((await list()).map(({ content }) => content.slice(0, 7))).to.deep.equal(['damaged'])
+      isDamaged = false
+    }
+    await setAhead({ submissions, pause })
     expect(await list()).to.deep.equal([])
-    expect(await countMeasurements()).to.equal(3)
-  })
-
-  it('does not make what is due wait for what was due before', async () => {
-    const retryAtMs = clock.nowMs()
-    const due = Array.from({ length: 250 }, (_, at) => ({
-      content: `t temp=${at} ${retryAtMs}`,
-      retryAtMs,
-    }))
-    await keep(...due)
-    await retryDue()
-    expect(await list()).to.deep.equal([])
-    expect(await countMeasurements()).to.equal(250)
+    expect(await countMeasurements()).to.equal(251)
   })
 
   it('ends, whatever arrives meanwhile', async () => {
@@ -171,13 +166,6 @@ describe('retrying what was refused', () => {
     }
     const retried = await retryRefused({ ...core, controlWriter, clock }, config, undefined)
     expect(retried).to.deep.equal({ count: 0, refusedAgain: 1 })
-  })
-
-  it('before its time leaves it to be tried then, whatever it is refused for', async () => {
-    const retryAtMs = clock.nowMs() + HOUR_MS
-    await keep({ content: `t room=1 ${retryAtMs}`, fields: [0], retryAtMs })
-    expect(await retry()).to.deep.equal({ count: 0, refusedAgain: 1 })
-    expect((await list())[0]).to.include({ reason: 'no temperature', retryAtMs })
   })
 
   it('gives a reason that is shorter than what was sent', async () => {

@@ -10,7 +10,7 @@ import type { SubmissionCommitter } from '../../src/ports/submissions.ts'
 import { GroupBuilder } from '../../src/sqlite/commit/submission-committer.ts'
 import { allocateGroup } from '../../src/sqlite/commit/group-frame.ts'
 import { PrometheusMetrics } from '../../src/metrics/metrics.ts'
-import { FakeClock } from '../support/clock.ts'
+import { BELIEVED, FakeClock } from '../support/clock.ts'
 
 const BATCH = 500
 const PER_SHARE = groupShareMax.measurements / BATCH
@@ -135,7 +135,7 @@ function openSubmissions(committer: SubmissionCommitter): Submissions {
   const clock = new FakeClock()
   const metrics = new PrometheusMetrics()
   return new Submissions(
-    { committer, progress, clock, metrics, storage, damaged },
+    { committer, progress, clock, clockWatch: BELIEVED, metrics, storage, damaged },
     { journalBytesMax: 1, isStoreApart: false },
   )
 }

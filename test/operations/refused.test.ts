@@ -172,12 +172,12 @@ describe('what was refused', () => {
     const lines = [`t,sn=0011223344 temp=1,s="${'x'.repeat(65_536)}" ${ahead}`, `t${tags} temp=1`]
     await write([...lines, `t,sn=0011223344 temp=2 ${NOW_S}`].join('\n'))
     const told = async () =>
-      (await list()).map(({ kind, reason, content, retryAtMs }) => [
+      (await list()).map(({ kind, reason, content, aheadAtMs }) => [
         kind,
         reason,
         Buffer.byteLength(content),
         lines.some((line) => line.startsWith(content)),
-        retryAtMs,
+        aheadAtMs,
       ])
     const kept = [
       ['cut-line', 'more than 65536 bytes; its beginning is kept', 1_024, true, null],
@@ -190,11 +190,11 @@ describe('what was refused', () => {
     expect(await readings()).to.deep.equal(['0011223344 2 2026-11-20T10:15:00.000Z'])
   })
 
-  it('is to be tried again when its time comes, up to a day ahead', async () => {
+  it('as ahead of its receipt has the time that it says', async () => {
     await start()
-    await write(`t temp=1 ${NOW_S + HOUR_S}\nt temp=2 ${NOW_S + 25 * HOUR_S}`)
-    const due = (await list()).map(({ retryAtMs }) => retryAtMs)
-    expect(due).to.deep.equal([(NOW_S + HOUR_S) * 1_000, null])
+    await write(`t temp=1 ${NOW_S + HOUR_S}\nt temp=99999 ${NOW_S}`)
+    const ahead = (await list()).map(({ aheadAtMs }) => aheadAtMs)
+    expect(ahead).to.have.members([(NOW_S + HOUR_S) * 1_000, null])
   })
 
   it('is of a sensor that is called as its line says', async () => {

@@ -7,7 +7,8 @@ import { createService } from '../../src/compose.ts'
 import type { Service } from '../../src/compose.ts'
 import { loadConfig } from '../../src/config.ts'
 import { openOperations } from '../../src/data-dir/operations.ts'
-import type { Clock } from '../../src/ports/system.ts'
+import type { MachineClock } from '../../src/ports/system.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { send } from '../support/http.ts'
 import { RecordingLog } from '../support/log.ts'
 import { newDatabase, usePostgres } from '../support/postgres.ts'
@@ -20,10 +21,7 @@ describe('a clock that differs from that of the server', () => {
   let service: Service | undefined
   let log: RecordingLog
   let offByMs = 0
-  const clock: Clock = {
-    nowMs: () => Date.now() + offByMs,
-    monotonicMs: () => performance.now(),
-  }
+  const clock: MachineClock = { ...systemClock, nowMs: () => Date.now() + offByMs }
 
   beforeEach(async () => {
     database = await newDatabase(postgres())

@@ -43,6 +43,7 @@ const operations: Operations = {
   retryRefused: absent,
   previewRefusedDrop: absent,
   dropRefused: absent,
+  acceptClock: absent,
   importRules: () => Promise.reject(new ServiceError('validation_failed', { faults: [fault] })),
   listSetAside: async () => ({ count: 0, measurements: [] }),
   retrySetAside: async () => ({ count: 0 }),

@@ -1,15 +1,23 @@
 // A clock that stands still until a test moves it.
 
-import type { Clock } from '../../src/ports/system.ts'
+import type { ClockWatch, MachineClock } from '../../src/ports/system.ts'
 
-export class FakeClock implements Clock {
+export const BELIEVED: ClockWatch = { doubt: undefined }
+
+export class FakeClock implements MachineClock {
   #nowMs: number
+  /** By how much the wall clock was moved, and no time passed. */
+  #movedMs = 0
 
   constructor(now = '2026-11-20T10:15:02.113Z') {
     this.#nowMs = Date.parse(now)
   }
 
   nowMs(): number {
+    return this.#nowMs + this.#movedMs
+  }
+
+  uptimeMs(): number {
     return this.#nowMs
   }
 
@@ -17,11 +25,17 @@ export class FakeClock implements Clock {
     return performance.now()
   }
 
+  /** Time passes. */
   advanceMs(ms: number): void {
     this.#nowMs += ms
   }
 
   set(now: string): void {
-    this.#nowMs = Date.parse(now)
+    this.#nowMs = Date.parse(now) - this.#movedMs
+  }
+
+  /** Somebody sets the wall clock. */
+  moveMs(ms: number): void {
+    this.#movedMs += ms
   }
 }

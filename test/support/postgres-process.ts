@@ -23,6 +23,7 @@ import type { FindServers, ShardServer } from '../../src/postgres/server/shard-s
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
 import { createAccounts } from '../../src/postgres/verify/accounts.ts'
 import { systemClock as clock } from '../../src/system/clock.ts'
+import { BELIEVED } from './clock.ts'
 import { PrometheusMetrics } from '../../src/metrics/metrics.ts'
 import type { OpenData } from '../contract/open-data.ts'
 import type { JournalQueue } from '../../src/ports/journal-queue.ts'
@@ -39,7 +40,15 @@ export function submissionsOver({ committer, figures: progress }: OpenData): Sub
   const storage = { isLow: false, describe: () => ({ detail: '', hint: '' }) }
   const metrics = new PrometheusMetrics()
   return new Submissions(
-    { committer, progress, clock, metrics, storage, damaged: new DamageList() },
+    {
+      committer,
+      progress,
+      clock,
+      clockWatch: BELIEVED,
+      metrics,
+      storage,
+      damaged: new DamageList(),
+    },
     { journalBytesMax: Infinity, isStoreApart: true },
   )
 }

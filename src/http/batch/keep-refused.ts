@@ -1,7 +1,6 @@
 // Keeps what a caller sent and the service will not store, before responding.
 
 import type { RequestFault } from '../../domain/errors.ts'
-import { DAY_MS } from '../../domain/time.ts'
 import type { Refused, RefusedWriter } from '../../ports/refused.ts'
 import type { ApiCall } from '../call/call.ts'
 
@@ -10,7 +9,6 @@ export type Refusal = Omit<Refused, 'userId' | 'tokenId' | 'serialNumberPrefix' 
 
 /** One transaction for each part; others commit in between. */
 const KEPT_AT_ONCE = 1_000
-const RETRIED_AHEAD_MS_MAX = DAY_MS
 
 /** Resolves when it is on disk. */
 export async function keepRefused(
@@ -27,12 +25,7 @@ export async function keepRefused(
   }
 }
 
-/** When to retry after this error: a time too far ahead will come. */
-export function retryTime(
-  { code }: RequestFault,
-  measuredAtMs: number | null,
-  receivedAtMs: number,
-): number | null {
-  if (code !== 'timestamp_in_future' || measuredAtMs === null) return null
-  return measuredAtMs - receivedAtMs <= RETRIED_AHEAD_MS_MAX ? measuredAtMs : null
+/** The time that is ahead, if that is what is wrong. */
+export function aheadTime({ code }: RequestFault, measuredAtMs: number | null): number | null {
+  return code === 'timestamp_in_future' ? measuredAtMs : null
 }

@@ -117,7 +117,7 @@ async function postPartialBatch(
   // Nothing may fail once elements without an event id are stored: they would be sent again.
   await keepRefused(refusedWriter, call, batch.unreadable())
   const committed = await submitValid(submissions, submission, (faults) =>
-    keepRefused(refusedWriter, call, batch.refusals(faults, receivedAtMs)),
+    keepRefused(refusedWriter, call, batch.refusals(faults)),
   )
   const receipt = batch.receipt(committed)
   answerJson(call, receipt.data.created > 0 ? 201 : 200, JSON.stringify(receipt))

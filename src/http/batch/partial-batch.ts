@@ -6,7 +6,7 @@ import type { SubmittedMeasurement } from '../../domain/measurement.ts'
 import type { PartialReceipt } from '../../ingest/submit-valid.ts'
 import { presentItem } from './batch-receipt.ts'
 import type { Refusal } from './keep-refused.ts'
-import { retryTime } from './keep-refused.ts'
+import { aheadTime } from './keep-refused.ts'
 import { membersOf, throwFaults } from '../routes/input.ts'
 import { elementOf, faultOfElement } from './read-batch.ts'
 import type { FitElements } from './read-batch.ts'
@@ -76,14 +76,14 @@ export class PartialBatch {
   }
 
   /** What to keep of `measurements`, given what is wrong with some of them. */
-  refusals(faults: readonly RequestFault[], receivedAtMs: number): readonly Refusal[] {
+  refusals(faults: readonly RequestFault[]): readonly Refusal[] {
     const byPlace = new Map<number, Refusal>()
     for (const fault of faults) {
       const place = fault.index ?? 0
       const measurement = this.measurements[place]
       if (measurement === undefined || byPlace.has(place)) continue
-      const retryAtMs = retryTime(fault, measurement.measuredAtMs, receivedAtMs)
-      byPlace.set(place, refusalOf(elementOf(measurement), fault.detail, retryAtMs))
+      const aheadAtMs = aheadTime(fault, measurement.measuredAtMs)
+      byPlace.set(place, refusalOf(elementOf(measurement), fault.detail, aheadAtMs))
     }
     return [...byPlace.values()]
   }
@@ -95,8 +95,8 @@ export class PartialBatch {
   }
 }
 
-function refusalOf(content: string, reason: string, retryAtMs: number | null): Refusal {
-  return { kind: 'element', content, fields: null, unitNs: '1', reason, retryAtMs }
+function refusalOf(content: string, reason: string, aheadAtMs: number | null): Refusal {
+  return { kind: 'element', content, fields: null, unitNs: '1', reason, aheadAtMs }
 }
 
 function rejectedItems(faults: readonly RequestFault[]): Iterable<BatchReceiptItem> {

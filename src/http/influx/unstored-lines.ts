@@ -5,7 +5,7 @@ import { cutLineBytesMax, submissionMeasurementsMax } from '../../domain/limits.
 import type { LineReading, RefusedLine } from '../../line-protocol/read-lines.ts'
 import type { RefusedWriter } from '../../ports/refused.ts'
 import type { ApiCall } from '../call/call.ts'
-import { keepRefused, retryTime } from '../batch/keep-refused.ts'
+import { keepRefused, aheadTime } from '../batch/keep-refused.ts'
 import type { Refusal } from '../batch/keep-refused.ts'
 import type { UnstoredLine } from './line-answers.ts'
 
@@ -13,7 +13,7 @@ const NAMED_MAX = 20
 
 /** What cannot be stored of a line, for one reason. */
 interface Unstored extends RefusedLine {
-  readonly retryAtMs: number | null
+  readonly aheadAtMs: number | null
 }
 
 export class UnstoredLines {
@@ -48,9 +48,9 @@ export class UnstoredLines {
     refused: readonly RefusedLine[],
     surplus: readonly LineReading[],
   ): Promise<void> {
-    const unread = refused.map((line) => ({ ...line, retryAtMs: null }))
+    const unread = refused.map((line) => ({ ...line, aheadAtMs: null }))
     const reason = `more than ${submissionMeasurementsMax} points without a time in one request`
-    const tooMany = surplus.map((reading) => ({ reading, reason, retryAtMs: null }))
+    const tooMany = surplus.map((reading) => ({ reading, reason, aheadAtMs: null }))
     await this.#keep([...unread, ...byLine(tooMany)])
   }
 
@@ -59,12 +59,11 @@ export class UnstoredLines {
     faults: readonly RequestFault[],
     readings: readonly LineReading[],
   ): Promise<void> {
-    const { receivedAtMs } = this.#call
     const found = faults.flatMap((fault) => {
       const reading = readings[fault.index ?? 0]
       if (reading === undefined) return []
-      const retryAtMs = retryTime(fault, reading.measurement.measuredAtMs, receivedAtMs)
-      return [{ reading, reason: fault.detail, retryAtMs }]
+      const aheadAtMs = aheadTime(fault, reading.measurement.measuredAtMs)
+      return [{ reading, reason: fault.detail, aheadAtMs }]
     })
     await this.#keep(byLine(found))
   }
@@ -88,19 +87,19 @@ export class UnstoredLines {
 
 /** Each line once, with the reason of its first field. */
 function byLine(
-  found: readonly (Pick<Unstored, 'reason' | 'retryAtMs'> & { readonly reading: LineReading })[],
+  found: readonly (Pick<Unstored, 'reason' | 'aheadAtMs'> & { readonly reading: LineReading })[],
 ): Unstored[] {
   const lines = Map.groupBy(found, ({ reading }) => reading.line)
   return Array.from(lines, ([line, ofLine]) => {
     const fields = ofLine.map(({ reading }) => reading.field)
-    const { reason = '', retryAtMs = null } = ofLine[0] ?? {}
-    return { line, fields, reason, isTooLarge: false, retryAtMs }
+    const { reason = '', aheadAtMs = null } = ofLine[0] ?? {}
+    return { line, fields, reason, isTooLarge: false, aheadAtMs }
   })
 }
 
 function refusalOf(unstored: Unstored, unitNs: bigint): Refusal {
-  const { line, fields, reason, isTooLarge, retryAtMs } = unstored
-  const of = { fields, unitNs: String(unitNs), retryAtMs }
+  const { line, fields, reason, isTooLarge, aheadAtMs } = unstored
+  const of = { fields, unitNs: String(unitNs), aheadAtMs }
   if (!isTooLarge) return { ...of, kind: 'line', content: line.text, reason }
   const content = line.text.slice(0, cutLineBytesMax)
   return { ...of, kind: 'cut-line', content, reason: `${reason}; its beginning is kept` }

@@ -7,7 +7,7 @@ import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import type { QueueFigures } from '../../ports/journal-queue.ts'
-import type { DatabaseWatch } from '../../ports/system.ts'
+import type { ClockWatch, DatabaseWatch } from '../../ports/system.ts'
 import { answerJson } from '../call/call.ts'
 import type { Call } from '../call/call.ts'
 
@@ -22,6 +22,7 @@ export interface ReadinessSources {
   readonly isStoreWorking: () => boolean
   readonly draining: { readonly isOn: boolean }
   readonly addresses: { readonly hasUnnamedProxy: boolean }
+  readonly clockWatch: ClockWatch
   /** `undefined`: there is none. */
   readonly database?: DatabaseWatch
 }
@@ -32,7 +33,7 @@ export function showHealth(call: Call): void {
 }
 
 export function showReadiness(sources: ReadinessSources) {
-  const { submissions, damaged, progress, isStoreWorking, draining, database } = sources
+  const { submissions, damaged, progress, isStoreWorking, draining, database, clockWatch } = sources
   return (call: Call): void => {
     const { entries, bytes, oldestAgeMs } = progress.backlog()
     const state: Omit<ReadinessResponse, 'status'> = {
@@ -47,10 +48,12 @@ export function showReadiness(sources: ReadinessSources) {
     if (obstacle !== undefined) throw submissions.errorOf(obstacle, state)
     const fault = database?.fault
     if (fault !== undefined) throw postponedError('overloaded', { detail: fault, members: state })
+    const warnings = clockWatch.warning === undefined ? [] : [clockWatch.warning]
+    if (sources.addresses.hasUnnamedProxy) warnings.push(UNNAMED_PROXY)
     const readiness: ReadinessResponse = {
       status: 'ready',
       ...state,
-      ...(sources.addresses.hasUnnamedProxy && { warnings: [UNNAMED_PROXY] }),
+      ...(warnings.length > 0 && { warnings }),
     }
     answerJson(call, 200, JSON.stringify(readiness))
   }

@@ -320,12 +320,12 @@ const REFUSED = `
     reason text NOT NULL,
     count int NOT NULL DEFAULT 1,
     received_at_ms bigint NOT NULL,
-    retry_at_ms bigint,
+    -- The time that it has, where it was refused as ahead of its receipt.
+    ahead_at_ms bigint,
     bytes int NOT NULL,
     UNIQUE (user_id, content_hash)
   );
   CREATE INDEX refused_by_user ON refused (user_id, id);
-  CREATE INDEX refused_due ON refused (retry_at_ms) WHERE retry_at_ms IS NOT NULL;
 
   -- How much each user has there, and how much had to make room: the lock of a user's entries.
   CREATE TABLE refused_totals (

@@ -5,7 +5,7 @@ import { hostname } from 'node:os'
 import type pg from 'pg'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { DataIdentity } from '../../ports/control-reader.ts'
-import type { Clock, DatabaseState, DatabaseWatch, Log } from '../../ports/system.ts'
+import type { Clock, ClockDoubt, DatabaseState, DatabaseWatch, Log } from '../../ports/system.ts'
 import type { Database } from './database.ts'
 import type { Durability } from './durability.ts'
 import { OUT_OF_REACH_DETAIL } from './failures.ts'
@@ -91,8 +91,9 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     return this.#server.faults[0]
   }
 
-  get clockFault(): string | undefined {
-    return this.#clockFaults[LOOKS_OFF_MIN - 1]
+  get doubt(): ClockDoubt | undefined {
+    const detail = this.#clockFaults[LOOKS_OFF_MIN - 1]
+    return detail === undefined ? undefined : { detail }
   }
 
   /** Looks until it is certain whether the clock agrees; from then on, regularly. */
@@ -169,13 +170,13 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     const answeredAtMs = clock.nowMs()
     const isBehind = serverTimeMs > answeredAtMs + CLOCK_OFF_MS_MAX
     const isAhead = serverTimeMs < askedAtMs - CLOCK_OFF_MS_MAX
-    const wasOff = this.clockFault !== undefined
+    const wasOff = this.doubt !== undefined
     if (isBehind || isAhead) {
       const [here, there] = [answeredAtMs, serverTimeMs].map((ms) => new Date(ms).toISOString())
       const fault = `The clock of ${hostname()} says ${here}, that of the database ${there}.`
       this.#clockFaults = [fault, ...this.#clockFaults.slice(0, LOOKS_OFF_MIN - 1)]
     } else this.#clockFaults = []
-    const isOff = this.clockFault !== undefined
+    const isOff = this.doubt !== undefined
     if (isOff && !wasOff) log.error('nothing is accepted', { reason: this.#clockFaults[0] })
     if (wasOff && !isOff) log.info('the clock agrees with that of the database again')
   }

@@ -9,6 +9,7 @@ import type { SensorDirectory } from '../commit/sensor-directory.ts'
 import type { Connection } from '../database.ts'
 import { SetAside } from '../journal/set-aside.ts'
 import { FlowRunner } from '../run-flow.ts'
+import { acceptReceipt } from './receipts.ts'
 import { sensorCommands } from './sensor-commands.ts'
 
 /** The calls of a port, but answered synchronously. */
@@ -59,5 +60,6 @@ export function createControlCommands(
     setAside: (measurements) => setAside.add(measurements, clock.nowMs()),
     retrySetAside: (ids) => setAside.retry(ids, clock.nowMs()),
     dropSetAside: (ids) => setAside.drop(ids),
+    acceptReceipt: (receivedAtMs) => acceptReceipt(db, receivedAtMs),
   }
 }

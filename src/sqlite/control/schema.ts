@@ -15,7 +15,7 @@ import { makeEventSecret } from '../event-key.ts'
 /** The only format: files with another number are refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   {
-    version: 22,
+    version: 23,
     sql: `
       CREATE TABLE users (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -168,12 +168,12 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         reason TEXT NOT NULL,
         count INTEGER NOT NULL DEFAULT 1,
         received_at_ms INTEGER NOT NULL,
-        retry_at_ms INTEGER,
+        -- The time that it has, where it was refused as ahead of its receipt.
+        ahead_at_ms INTEGER,
         bytes INTEGER NOT NULL,
         UNIQUE (user_id, content_hash)
       ) STRICT;
       CREATE INDEX refused_by_user ON refused (user_id, id);
-      CREATE INDEX refused_due ON refused (retry_at_ms) WHERE retry_at_ms IS NOT NULL;
 
       -- What each user has in it, and how much had to make room.
       CREATE TABLE refused_totals (
@@ -218,6 +218,12 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         forwarded_seq INTEGER NOT NULL
       ) STRICT;
       INSERT INTO journal_watermark (id, forwarded_seq) VALUES (1, 0);
+
+      -- The newest receipt of which an operator has said that the clock may be before it.
+      CREATE TABLE accepted_clock (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        received_at_ms INTEGER NOT NULL
+      ) STRICT;
 
       -- People at identity providers. A user has at most one of each issuer.
       CREATE TABLE identities (

@@ -82,7 +82,7 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   refused: {
     file: CONTROL_FILE,
     columns: `id, user_id, token_id, kind, content, fields,
-      unit_ns, serial_number_prefix, content_hash, reason, count, received_at_ms, retry_at_ms,
+      unit_ns, serial_number_prefix, content_hash, reason, count, received_at_ms, ahead_at_ms,
       bytes`,
     from: 'refused',
   },

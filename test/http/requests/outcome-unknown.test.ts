@@ -24,7 +24,7 @@ import type { SubmissionCommitter } from '../../../src/ports/submissions.ts'
 import type { LiveSensors } from '../../../src/sensors/live-sensors.ts'
 import type { Sensors } from '../../../src/sensors/sensors.ts'
 import { PrometheusMetrics } from '../../../src/metrics/metrics.ts'
-import { FakeClock } from '../../support/clock.ts'
+import { BELIEVED, FakeClock } from '../../support/clock.ts'
 import { send } from '../../support/http.ts'
 import { RecordingLog } from '../../support/log.ts'
 
@@ -73,7 +73,15 @@ function openFace(): HttpServer {
   const damaged = new DamageList()
   const storage = { isLow: false, describe: () => ({ detail: '', hint: '' }) }
   const submissions = new Submissions(
-    { committer: LOSING, progress: PROGRESS, clock, metrics, storage, damaged },
+    {
+      committer: LOSING,
+      progress: PROGRESS,
+      clock,
+      clockWatch: BELIEVED,
+      metrics,
+      storage,
+      damaged,
+    },
     { journalBytesMax: 1, isStoreApart: true },
   )
   const principal: Principal = {
@@ -121,6 +129,7 @@ function openFace(): HttpServer {
       apiDescription: { describe: createDocument, parts: new Map() },
       metrics,
       clock,
+      clockWatch: BELIEVED,
       log,
     },
     {

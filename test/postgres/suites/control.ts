@@ -84,7 +84,7 @@ export function controlSuite(use: UseServer, { isOneServer }: SuiteScope): void 
       serialNumberPrefix: '',
       reason: 'why',
       receivedAtMs: 1,
-      retryAtMs: null,
+      aheadAtMs: null,
     })
     await writer.keepRefused([refusedOf(userId, 'first')])
     const holder = await connectAlone(database.url, false)
@@ -261,15 +261,14 @@ export function controlSuite(use: UseServer, { isOneServer }: SuiteScope): void 
       serialNumberPrefix: '',
       reason: 'why\0',
       receivedAtMs: 1,
-      retryAtMs: 2,
+      aheadAtMs: 2,
     } as const
     await Promise.all(processes.map(({ writer }) => writer.keepRefused([refused])))
-    const [entry] = await first().control.listDueRefused(2, 10)
-    expect(entry).to.include({ content: '\0\u00ff', reason: 'why\u{FFFD}', count: 2 })
-    const retry = { id: entry?.id ?? 0, count: 2, reason: 'still', retryAtMs: null }
-    await second().writer.noteRefusedRetries([retry])
-    expect(await first().control.listDueRefused(2, 10)).to.deep.equal([])
     const listing = { isOldestFirst: true, limit: 10 }
+    const [entry] = await first().control.listRefused(listing)
+    expect(entry).to.include({ content: '\0\u00ff', reason: 'why\u{FFFD}', count: 2 })
+    const retry = { id: entry?.id ?? 0, count: 2, reason: 'still' }
+    await second().writer.noteRefusedRetries([retry])
     expect(await first().control.listRefused(listing)).to.have.lengthOf(1)
     expect(await first().writer.dropRefused(undefined)).to.equal(1)
     expect(await second().control.countRefused()).to.deep.equal({ count: 0, dropped: 0 })
@@ -293,7 +292,7 @@ export function controlSuite(use: UseServer, { isOneServer }: SuiteScope): void 
           serialNumberPrefix: '',
           reason: 'no',
           receivedAtMs: 1,
-          retryAtMs: null,
+          aheadAtMs: null,
         })),
       )
     const others = users.toReversed()

@@ -9,7 +9,7 @@ import { loadConfig } from '../../../src/config.ts'
 import { openOperations } from '../../../src/data-dir/operations.ts'
 import type { Operations } from '../../../src/operations/operations.ts'
 import { createControlWriter } from '../../../src/postgres/control/control-writer.ts'
-import type { Clock } from '../../../src/ports/system.ts'
+import type { MachineClock } from '../../../src/ports/system.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { runCommand } from '../../support/command.ts'
 import { EventReader } from '../../support/events.ts'
@@ -34,7 +34,7 @@ export function serviceSuite(use: UseServer): void {
 
   /** The time of the server, unless it is to stand still for a moment. */
   let stillAtMs: number | undefined
-  const clock: Clock = { ...systemClock, nowMs: () => stillAtMs ?? systemClock.nowMs() }
+  const clock: MachineClock = { ...systemClock, nowMs: () => stillAtMs ?? systemClock.nowMs() }
 
   const configOf = (settings: Record<string, string> = {}) =>
     loadConfig({ PORT: '0', DATABASE_URL: database.url, ...settings })

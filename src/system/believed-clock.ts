@@ -1,0 +1,177 @@
+// The time, by the wall clock as far as it is believed. Anybody may set a wall clock, and wrong
+// time servers do; nobody sets the machine's uptime, which counts suspension too. If one has moved
+// against the other by more than a few minutes, the time goes on as before until the wall clock is
+// back, or has stood still beside the uptime for a minute: then it was set right. Meanwhile nothing
+// is accepted, since nobody can tell which of both is wrong.
+//
+// A clock that was wrong when it was first looked at cannot be told so. But it cannot be before
+// what was already received, unless that was received with a wrong clock, which an operator knows.
+
+import { DAY_MS, formatInstant, MINUTE_MS, SECOND_MS } from '../domain/time.ts'
+import type {
+  Clock,
+  ClockDoubt,
+  ClockStep,
+  ClockWatch,
+  Log,
+  MachineClock,
+  Receipts,
+} from '../ports/system.ts'
+
+const LOOK_EVERY_MS = SECOND_MS
+const MOVED_MS_MAX = 5 * MINUTE_MS
+const STANDS_STILL_MS = MINUTE_MS
+const BEFORE_RECEIPT_MS_MAX = DAY_MS
+const AFTER_RECEIPT_MS_MAX = 30 * DAY_MS
+
+const SET_IT = 'set the clock, and have it kept: `timedatectl set-ntp true`'
+const ACCEPT = '`thermolog clock accept`'
+
+/** The wall clock where it was last moved to: time since the start of the machine, and when. */
+interface Moved {
+  readonly aheadMs: number
+  readonly sinceUptimeMs: number
+}
+
+export class BelievedClock implements Clock, ClockWatch {
+  readonly #machine: MachineClock
+  readonly #log: Log | undefined
+  readonly #onSteppedAhead: ((step: ClockStep) => void)[] = []
+  /** Wall time less uptime, as long as the wall clock is believed. */
+  #aheadMs: number
+  /** Wall time less monotonic time at the last look: cheaper to read than the uptime. */
+  #aheadOfMonotonicMs: number
+  #moved: Moved | undefined
+  /** The least wall time of a measurement received since the start. */
+  #sinceMs: number
+  /** The newest receipt, while the clock is before it. */
+  #receiptMs: number | undefined
+  #warning: string | undefined
+
+  /** @param log `undefined`: another thread, with a clock of its own, says the same */
+  constructor(machine: MachineClock, log?: Log) {
+    this.#machine = machine
+    this.#log = log
+    this.#sinceMs = machine.nowMs()
+    this.#aheadMs = this.#sinceMs - machine.uptimeMs()
+    this.#aheadOfMonotonicMs = this.#sinceMs - machine.monotonicMs()
+  }
+
+  nowMs(): number {
+    const nowMs = this.#machine.nowMs()
+    const driftMs = nowMs - this.#machine.monotonicMs() - this.#aheadOfMonotonicMs
+    // The machine may have been suspended.
+    if (Math.abs(driftMs) > MOVED_MS_MAX) this.look()
+    return this.#moved === undefined ? nowMs : this.#machine.uptimeMs() + this.#aheadMs
+  }
+
+  monotonicMs(): number {
+    return this.#machine.monotonicMs()
+  }
+
+  get doubt(): ClockDoubt | undefined {
+    const nowMs = this.nowMs()
+    if (this.#receiptMs !== undefined && nowMs >= this.#receiptMs) this.#receiptMs = undefined
+    if (this.#receiptMs !== undefined) return beforeReceipt(nowMs, this.#receiptMs)
+    return this.#moved && movedBy(this.#moved.aheadMs - this.#aheadMs)
+  }
+
+  get warning(): string | undefined {
+    return this.#warning
+  }
+
+  /** Looks every second from now on. @returns ends it */
+  watch(): () => void {
+    const timer = setInterval(() => this.look(), LOOK_EVERY_MS).unref()
+    return () => clearInterval(timer)
+  }
+
+  /** Compares the wall clock with the uptime. */
+  look(): void {
+    const machine = this.#machine
+    const nowMs = machine.nowMs()
+    const uptimeMs = machine.uptimeMs()
+    const aheadMs = nowMs - uptimeMs
+    this.#aheadOfMonotonicMs = nowMs - machine.monotonicMs()
+    if (isNear(aheadMs, this.#aheadMs)) {
+      if (this.#moved !== undefined) this.#log?.info('the clock is back where it was')
+      this.#moved = undefined
+      this.#aheadMs = aheadMs
+    } else if (this.#moved === undefined || !isNear(aheadMs, this.#moved.aheadMs)) {
+      this.#moved = { aheadMs, sinceUptimeMs: uptimeMs }
+      this.#log?.error('nothing is accepted', { reason: movedBy(aheadMs - this.#aheadMs).detail })
+    } else if (uptimeMs - this.#moved.sinceUptimeMs >= STANDS_STILL_MS) this.#believe(aheadMs)
+  }
+
+  /**
+   * Compares the clock with the newest receipt, once, before anything is accepted.
+   *
+   * @param newestMs when the newest measurement was received, by the clock of then
+   * @param acceptedMs up to which receipt an operator has said that the clock may be before it
+   */
+  compareWithReceipts({ newestMs, acceptedMs }: Receipts): void {
+    const nowMs = this.nowMs()
+    if (newestMs <= acceptedMs) return
+    if (nowMs < newestMs - BEFORE_RECEIPT_MS_MAX) {
+      this.#receiptMs = newestMs
+      const { detail: reason, hint } = beforeReceipt(nowMs, newestMs)
+      this.#log?.error('nothing is accepted', { reason, hint })
+    } else if (newestMs > 0 && nowMs > newestMs + AFTER_RECEIPT_MS_MAX) {
+      this.#warning =
+        `The clock said ${formatInstant(nowMs)} at the start, ${lasting(nowMs - newestMs)} after ` +
+        `the newest measurement was received: if it is right, ${ACCEPT} ends this warning.`
+      this.#log?.warn(this.#warning)
+    }
+  }
+
+  /** An operator says that the clock is right, whatever was received. */
+  accept(): void {
+    this.#receiptMs = undefined
+    this.#warning = undefined
+  }
+
+  /** Calls back when the wall clock was set ahead, and is believed. */
+  onSteppedAhead(call: (step: ClockStep) => void): void {
+    this.#onSteppedAhead.push(call)
+  }
+
+  #believe(aheadMs: number): void {
+    const untilMs = this.#machine.uptimeMs() + this.#aheadMs
+    const byMs = aheadMs - this.#aheadMs
+    const sinceMs = this.#sinceMs
+    this.#aheadMs = aheadMs
+    this.#moved = undefined
+    this.#sinceMs = Math.min(sinceMs, this.#machine.nowMs())
+    const nowMs = formatInstant(this.#machine.nowMs())
+    this.#log?.warn('the clock has stood still for a minute, and is believed', { now: nowMs })
+    if (byMs > 0) for (const call of this.#onSteppedAhead) call({ sinceMs, untilMs, byMs })
+  }
+}
+
+function isNear(oneMs: number, otherMs: number): boolean {
+  return Math.abs(oneMs - otherMs) <= MOVED_MS_MAX
+}
+
+function beforeReceipt(nowMs: number, receiptMs: number): ClockDoubt {
+  const [now, receipt] = [formatInstant(nowMs), formatInstant(receiptMs)]
+  return {
+    detail: `The server's clock says ${now}, but a measurement was received at ${receipt}.`,
+    hint: `${SET_IT}; if it is right, ${ACCEPT}`,
+  }
+}
+
+function movedBy(ms: number): ClockDoubt {
+  const way = ms > 0 ? 'ahead' : 'back'
+  return {
+    detail:
+      `The server's clock was moved ${way} by ${lasting(Math.abs(ms))}: it is not believed until ` +
+      'it is back, or has stood still for a minute.',
+    hint: `wait a minute if it is right now; else ${SET_IT}`,
+  }
+}
+
+/** A duration, roughly, for people. */
+function lasting(ms: number): string {
+  const days = Math.round(ms / DAY_MS)
+  return days > 1 ? `${days} days` : `${Math.round(ms / MINUTE_MS)} minutes`
+}
