@@ -17,6 +17,8 @@ const OFF_MS_MAX = 10 * SECOND_MS
 const FILE_AHEAD_MS_MAX = OFF_MS_MAX
 const REMEDY = 'set the clock, and have it kept: `timedatectl set-ntp true`'
 
+const ACCEPT = '`thermolog clock accept`'
+
 const clockCheck = new Check('clock')
 
 /** What another server's clock said. */
@@ -49,7 +51,7 @@ export async function checkClock(
   const newestMs = dataDir === undefined ? 0 : await newestFileMs(dataDir)
   if (newestMs > nowMs + FILE_AHEAD_MS_MAX) {
     const written = `files in DATA_DIR were written at ${formatSecond(newestMs)}`
-    return clockCheck.wrong(`${now}, but ${written}`, REMEDY)
+    return clockCheck.wrong(`${now}, but ${written}`, `${REMEDY}; if it is right, ${ACCEPT}`)
   }
   const off = others.find(({ aheadMs }) => Math.abs(aheadMs) > OFF_MS_MAX)
   if (off !== undefined) {

@@ -16,7 +16,7 @@ import type { Context, Middleware } from 'koa'
 import koaCompress from 'koa-compress'
 import { constants } from 'node:zlib'
 import { SECOND_MS } from '../domain/time.ts'
-import type { Clock, Log, Metrics } from '../ports/system.ts'
+import type { Clock, ClockWatch, Log, Metrics } from '../ports/system.ts'
 import { checkForm, ClientGone, readCall } from './call/call.ts'
 import type { Call, CallState } from './call/call.ts'
 import { answerClientError, refusalAhead, refuseTunnel } from './client-error.ts'
@@ -56,6 +56,7 @@ export interface HttpServerCollaborators {
   readonly connections: Connections
   readonly metrics: Metrics
   readonly clock: Clock
+  readonly clockWatch: ClockWatch
   readonly log: Log
 }
 
@@ -179,7 +180,7 @@ export class HttpServer {
 function createApp(
   dispatch: Middleware<CallState>,
   draining: Draining,
-  { addresses, metrics, clock, log }: HttpServerCollaborators,
+  { addresses, metrics, clock, clockWatch, log }: HttpServerCollaborators,
   { appName, basePath }: HttpServerSettings,
 ) {
   const app = new TextKoa()
@@ -188,6 +189,8 @@ function createApp(
     const call = readCall(ctx, clock, basePath)
     ctx.state.call = call
     setCommonHeaders(ctx.res, call.requestId)
+    // Senders without a clock set theirs by it.
+    ctx.res.sendDate = clockWatch.doubt === undefined
     try {
       checkForm(call)
       await dispatch(ctx, nothingMore)

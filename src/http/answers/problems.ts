@@ -199,8 +199,8 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
     status: 503,
     title: 'The server’s clock is wrong',
     explanation:
-      'The server’s clock is earlier than the release of its version, or not that of its ' +
-      'database. Send it later.',
+      'The server’s clock is earlier than the release of its version, was moved, is before the ' +
+      'newest receipt, or is not that of its database. Send it later.',
   },
   shutting_down: {
     status: 503,
