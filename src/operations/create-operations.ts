@@ -189,10 +189,7 @@ async function findUser(control: ControlReader, email: unknown, hint: string): P
   return fail(`no user has the address ${address}`, hint)
 }
 
-async function acceptClock({
-  clock,
-  ownClock,
-}: OperationsCollaborators): Promise<AcceptedClock> {
+async function acceptClock({ clock, ownClock }: OperationsCollaborators): Promise<AcceptedClock> {
   if (ownClock === undefined) throw usage('the clock that counts is that of the database')
   const newestReceiptMs = (await ownClock.accept()) ?? null
   return { nowMs: clock.nowMs(), newestReceiptMs }

@@ -3,6 +3,7 @@
 // measurements without one get it from the entry, whose id is never reused, from when it arrived,
 // because another arrival is another measurement, and from their field.
 
+import { HOUR_MS } from '../domain/time.ts'
 import { submitLines } from '../ingest/submit-lines.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
@@ -18,6 +19,7 @@ import type { Clock } from '../ports/system.ts'
 import type { Listing, RefusedList, RetriedCount } from './operations.ts'
 import { readRefused, textOf } from './read-refused.ts'
 import type { LineNames } from './read-refused.ts'
+import { findLocalTimes } from './local-times.ts'
 
 export interface RefusedCollaborators {
   readonly control: ControlReader
@@ -71,7 +73,18 @@ export async function listRefused(
     entries.length < listing.limit &&
     characters < LISTED_CHARACTERS_MAX
   )
-  return { ...(await control.countRefused(listing.userId)), entries }
+  return { ...(await control.countRefused(listing.userId)), entries: named(entries) }
+}
+
+/** Says in the reason where it is local time that was sent as UTC. */
+function named(entries: readonly RefusedEntry[]): readonly RefusedEntry[] {
+  const localTimes = findLocalTimes(entries)
+  return entries.map((entry) => {
+    const aheadMs = localTimes.get(entry)
+    if (aheadMs === undefined) return entry
+    const hours = `${aheadMs / HOUR_MS} hours`
+    return { ...entry, reason: `${entry.reason}: local time sent as UTC, always ${hours} ahead` }
+  })
 }
 
 /** Which series have no temperature, readable: fewer than asked for where these are large. */

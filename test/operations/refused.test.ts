@@ -197,6 +197,35 @@ describe('what was refused', () => {
     expect(ahead).to.have.members([(NOW_S + HOUR_S) * 1_000, null])
   })
 
+  it('is named where a series sends local time as UTC', async () => {
+    await start()
+    const element = (timestamp: string) => ({ sn: 'cellar', temp: 1, timestamp })
+    for (let minute = 0; minute < 3; minute++) {
+      const at = NOW_S + minute * 60
+      const lines = [
+        `t,a=x\\ y temp=1 ${at + 2 * HOUR_S - 90}`,
+        `t,a=x\\ z temp=1 ${at + (2 + minute) * HOUR_S}`,
+        `t,a=z temp=1 ${NOW_S + 2 * HOUR_S}`,
+      ]
+      await write(lines.join('\n'))
+      const batch = {
+        measurements: [element(new Date((at + 1.25 * HOUR_S) * 1_000).toISOString())],
+      }
+      const path = '/api/v1/measurements/batch?on_invalid=skip'
+      await sendUnchecked(service.url, { method: 'POST', path, token, body: batch })
+      service.clock.advanceMs(60_000)
+    }
+    const named = (await list()).flatMap(({ content, reason }) => {
+      const said = /: local time sent as UTC, always ([0-9.]+) hours ahead$/.exec(reason)
+      return said === null ? [] : [[content.slice(0, 8), said[1]]]
+    })
+    const [line, json] = [
+      ['t,a=x\\ y', '2'],
+      ['{"sn":"c', '1.25'],
+    ]
+    expect(named).to.deep.equal([line, json, line, json, line, json])
+  })
+
   it('is of a sensor that is called as its line says', async () => {
     await start()
     await write(`ruuvi,mac=cbb8334c884f,name=Sauna temp=1 ${NOW_S + HOUR_S}`)
