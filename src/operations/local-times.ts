@@ -40,7 +40,7 @@ function zoneOf({ receivedAtMs, aheadAtMs }: Refused): number {
 
 function seriesOf({ kind, userId, content }: Refused): string {
   const series = kind === 'element' ? serialNumberOf(content) : SERIES.exec(content)?.[0]
-  return `${userId} ${kind} ${series}`
+  return JSON.stringify([userId, kind, series])
 }
 
 function serialNumberOf(element: string): unknown {
