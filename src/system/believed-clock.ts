@@ -60,9 +60,11 @@ export class BelievedClock implements Clock, ClockWatch {
   nowMs(): number {
     const nowMs = this.#machine.nowMs()
     const driftMs = nowMs - this.#machine.monotonicMs() - this.#aheadOfMonotonicMs
-    // The machine may have been suspended.
-    if (Math.abs(driftMs) > MOVED_MS_MAX) this.look()
-    return this.#moved === undefined ? nowMs : this.#machine.uptimeMs() + this.#aheadMs
+    const isInStep = Math.abs(driftMs) <= MOVED_MS_MAX
+    if (isInStep && this.#moved === undefined) return nowMs
+    // It may have been moved, or the machine suspended.
+    if (!isInStep) this.look()
+    return this.#machine.uptimeMs() + this.#aheadMs
   }
 
   monotonicMs(): number {
@@ -124,8 +126,9 @@ export class BelievedClock implements Clock, ClockWatch {
     }
   }
 
-  /** An operator says that the clock is right, whatever was received. */
+  /** An operator says that the clock is right, wherever it was moved and whatever was received. */
   accept(): void {
+    if (this.#moved !== undefined) this.#believe(this.#moved.aheadMs)
     this.#receiptMs = undefined
     this.#warning = undefined
   }
@@ -142,8 +145,8 @@ export class BelievedClock implements Clock, ClockWatch {
     this.#aheadMs = aheadMs
     this.#moved = undefined
     this.#sinceMs = Math.min(sinceMs, this.#machine.nowMs())
-    const nowMs = formatInstant(this.#machine.nowMs())
-    this.#log?.warn('the clock has stood still for a minute, and is believed', { now: nowMs })
+    const now = formatInstant(this.#machine.nowMs())
+    this.#log?.warn('the clock was moved, and is believed', { now })
     if (byMs > 0) for (const call of this.#onSteppedAhead) call({ sinceMs, untilMs, byMs })
   }
 }

@@ -181,6 +181,11 @@ describe('BelievedClock', () => {
     expect(clock.doubt).to.equal(undefined)
     clock.compareWithReceipts({ newestMs: newestMs + 1, acceptedMs: newestMs })
     expect(clock.doubt).not.to.equal(undefined)
+    aheadMs = 3 * DAY_MS
+    clock.look()
+    clock.accept()
+    expect(clock.doubt).to.equal(undefined)
+    expect(clock.nowMs()).to.equal(machine.nowMs())
   })
 
   it('believes a start after the newest receipt, and says so beyond 30 days', () => {
