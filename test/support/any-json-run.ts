@@ -168,11 +168,10 @@ class Story {
   /** Sends a refused batch again without the elements that the refusal names. */
   async #sendRest(text: string, { body }: TestAnswer, place: string): Promise<void> {
     const { errors } = body as { readonly errors: readonly { readonly index?: number }[] }
-    const parsed = JSON.parse(text) as { readonly measurements?: unknown } | null
-    const { measurements, ...more } = parsed ?? {}
-    // A fault of the batch itself leaves nothing to send again.
-    if (!Array.isArray(measurements) || Object.keys(more).length > 0) return
     const named = new Set(errors.map(({ index }) => index))
+    // A fault of the batch itself leaves nothing to send again.
+    if (named.has(undefined)) return
+    const { measurements } = JSON.parse(text) as { readonly measurements: readonly unknown[] }
     const rest = measurements.filter((_, index) => !named.has(index))
     if (rest.length === 0) return
     const again = await this.#post(BATCH, JSON.stringify({ measurements: rest }))

@@ -249,6 +249,12 @@ const FAULT_EXPLANATIONS = {
       'The text contains half of a surrogate pair, which UTF-8 cannot represent. Cut texts only ' +
       'between characters.',
   },
+  repeated_member: {
+    title: 'Repeated member',
+    explanation:
+      'An object has two members of one name, and nothing says which of them is meant. Give each ' +
+      'member only once.',
+  },
   repeated_parameter: {
     title: 'Repeated parameter',
     explanation: 'Give each query parameter only once.',

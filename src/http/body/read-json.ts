@@ -3,13 +3,18 @@
 // than one list of flat objects with a handful of members, so nothing beyond that is built from a
 // large body. Everything else is only checked to be JSON, in one pass over the bytes, and left out:
 //
-// - where only a number or a text can be right, a list or an object is read as an empty one;
+// - where only a number or a text can be right, a list or an object is read as an empty one, in a
+//   small body only if it repeats a member;
 // - a number of more than 64 characters is read as NaN, also from a small body;
 // - an object of more than 32 members is read as `TOO_LONG`;
 // - elements of the list beyond the 501st are left out.
 //
 // Valid bodies are read just as JSON.parse reads them; invalid ones stay invalid in the same way,
 // and no schema takes NaN.
+//
+// JSON.parse takes the last of two members of one name: a sender's mistake would lose an event id
+// and nobody would know. Such a member is read as `Repeated`, which no schema takes either.
+//
 // Reading is sliced, and others have their turn between slices. Small bodies are left to
 // JSON.parse, which is faster for them.
 
@@ -27,7 +32,20 @@ import { COLON, COMMA, LIST_END, LIST_START, OBJECT_END, OBJECT_START, QUOTE } f
 /** Stands for an object with too many members, which is not inspected further. */
 export const TOO_LONG = Object.freeze({ isTooLong: true })
 
+/** Stands for a member that comes more than once in its object. */
+export class Repeated {
+  /** Its first two values. */
+  readonly repeated: readonly [unknown, unknown]
+
+  constructor(first: unknown, second: unknown) {
+    this.repeated = [first, second]
+  }
+}
+
 const SMALL_BYTES_MAX = 16 * 1024
+
+/** How names end; texts that contain a quote may look the same. */
+const NAME_ENDS = /"\s*:/g
 
 /** Of what numbers consist, by their bytes. */
 const IS_OF_NUMBER = Uint8Array.from({ length: 256 }, (_, byte) =>
@@ -56,10 +74,29 @@ export function readJson(bytes: Buffer, letOthers: LetOthers, listName?: string)
   if (bytes.length > SMALL_BYTES_MAX) return readWithinBounds(bytes, letOthers, listName)
   if (mayHaveLongNumber(bytes)) return readWithinBounds(bytes, letOthers, listName)
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    return parsePlain(bytes.toString('utf8')) ?? readWithinBounds(bytes, letOthers, listName)
   } catch (cause) {
     throw new ServiceError('malformed_json', { cause })
   }
+}
+
+/** As JSON.parse; `undefined` if an object has a repeated member, or perhaps such a text. */
+function parsePlain(json: string): unknown {
+  const value: unknown = JSON.parse(json)
+  return (json.match(NAME_ENDS)?.length ?? 0) === membersIn(value) ? value : undefined
+}
+
+/** Members of all objects in a value. */
+function membersIn(value: unknown): number {
+  let count = 0
+  const values = [value]
+  for (const each of values) {
+    if (typeof each !== 'object' || each === null) continue
+    const inside: unknown[] = Object.values(each)
+    if (!Array.isArray(each)) count += inside.length
+    values.push(...inside)
+  }
+  return count
 }
 
 /**
@@ -146,7 +183,7 @@ class BoundedReader {
       const value = isList ? yield* this.#readList() : this.#readFlat(name !== undefined)
       if (this.#isSliceOver) yield* this.#finishSlice()
       if (name !== undefined && !Object.hasOwn(members, name)) count++
-      if (name !== undefined && count <= elementMembersMax) setOwn(members, name, value)
+      if (name !== undefined && count <= elementMembersMax) addMember(members, name, value)
     } while (this.#takes(COMMA))
     this.#expect(OBJECT_END)
     return count > elementMembersMax ? TOO_LONG : members
@@ -175,12 +212,14 @@ class BoundedReader {
    */
   #readFlat(isWanted = true): unknown {
     const first = this.#next
+    const start = this.#at
     if (first === LIST_START || first === OBJECT_START) {
       this.#passNested()
-      return first === LIST_START ? [] : {}
+      const isSmall = isWanted && this.#bytes.length <= SMALL_BYTES_MAX
+      const value = isSmall ? parsePlain(this.#bytes.toString('utf8', start, this.#at)) : undefined
+      return value ?? (first === LIST_START ? [] : {})
     }
     if (isWanted && first === QUOTE) return this.#readText()
-    const start = this.#at
     const stop = passScalar(this.#bytes, start)
     this.#at = skipSpace(this.#bytes, stop)
     if (!isWanted) return undefined
@@ -233,8 +272,11 @@ class BoundedReader {
   }
 }
 
-/** Sets a member as JSON.parse does: `__proto__` is an ordinary name. */
-function setOwn(members: Record<string, unknown>, name: string, value: unknown): void {
+/** Adds a member as JSON.parse does, `__proto__` being an ordinary name, unless it is repeated. */
+function addMember(members: Record<string, unknown>, name: string, sent: unknown): void {
+  const isFirst = !Object.hasOwn(members, name)
+  if (!isFirst && members[name] instanceof Repeated) return
+  const value = isFirst ? sent : new Repeated(members[name], sent)
   if (name !== '__proto__') members[name] = value
   else Object.defineProperty(members, name, { value, configurable: true, enumerable: true })
 }

@@ -21,7 +21,7 @@ import type { RequestFault } from '../../domain/errors.ts'
 import { elementFaultsMax, elementMembersMax } from '../../domain/limits.ts'
 import { pointerSegment } from '../answers/fault-list.ts'
 import { faultText } from './fault-texts.ts'
-import { isTooLong } from './read-json.ts'
+import { isTooLong, Repeated } from './read-json.ts'
 import { SCHEMA_FILES } from './schema-files.ts'
 import batchSchema from '../../../schemas/request/measurement-batch.json' with { type: 'json' }
 
@@ -107,6 +107,10 @@ export function allFaultsIn(validate: ValidateFunction, value: unknown, at = '')
 }
 
 function toFault(error: ErrorObject, at: string): RequestFault {
+  if (error.data instanceof Repeated) {
+    const pointer = `${at}${error.instancePath}`
+    return { pointer, code: 'repeated_member', detail: 'appears more than once' }
+  }
   const { missingProperty, additionalProperty } = error.params as Record<string, string>
   const member = missingProperty ?? additionalProperty
   const inside = member === undefined ? '' : `/${pointerSegment(member)}`

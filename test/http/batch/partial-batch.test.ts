@@ -56,6 +56,19 @@ describe('a batch with on_invalid=skip', () => {
     expect(answer.body.data.measurements[0]).not.to.have.any.keys('sensor_id', 'timestamp')
   })
 
+  it('rejects an element that says a member twice, and keeps both values', async () => {
+    const elements = '{"event_id":"a","event_id":"b","sn":"A1","temp":1},{"sn":"A1","temp":2}'
+    const path = '/api/v1/measurements/batch?on_invalid=skip'
+    const body = `{"measurements":[${elements}]}`
+    expect(told(await send(service.url, { method: 'POST', path, token, body }))).to.deep.equal([
+      '0 rejected repeated_member /measurements/0/event_id',
+      '1 created',
+    ])
+    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 0, refusedAgain: 1 })
+    const { entries } = await service.operations.listRefused({ limit: 1 })
+    expect(entries[0]?.content).to.equal('{"event_id":{"repeated":["a","b"]},"sn":"A1","temp":1}')
+  })
+
   it('gives a rejected element no event id: the first valid one with it counts', async () => {
     const late = { event_id: 'e1', sn: 'A1', temp: 1, timestamp: '2026-11-21T00:00:00Z' }
     const invalid = { event_id: 'e1', sn: 'A1', temp: 1e9 }

@@ -8,6 +8,7 @@ import {
   isTooLong,
   readJson,
   readWithinBounds,
+  Repeated,
   TOO_LONG,
 } from '../../../src/http/body/read-json.ts'
 import { readMeasurement } from '../../../src/http/batch/read-element.ts'
@@ -16,7 +17,11 @@ import { readBatch } from '../../../src/http/batch/read-batch.ts'
 const MIB = 2 ** 20
 let turns = 0
 const letOthers = async () => void turns++
-const within = (text: string) => readWithinBounds(Buffer.from(text), letOthers, 'measurements')
+/** As a large body. */
+const within = (text: string) => {
+  const bytes = Buffer.from(text + ' '.repeat(16 * 1024))
+  return readWithinBounds(bytes, letOthers, 'measurements')
+}
 const whole = async (text: string) => readJson(Buffer.from(text), letOthers, 'measurements')
 
 async function codeOf(reading: Promise<unknown>): Promise<unknown> {
@@ -55,7 +60,12 @@ const body = fc.oneof(
   fc.record({ measurements: value, more: value }),
   element,
 )
-const text = body.map((json) => JSON.stringify(json))
+/** Some names are spelt as others are, plainly or with an escape. */
+const text = fc
+  .tuple(body, fc.constantFrom('sn', 's\\u006e', 'measurements'))
+  .map(([json, name]) =>
+    JSON.stringify(json).replaceAll(/"(?:event_id|timestamp|more)":/g, `"${name}":`),
+  )
 const broken = fc
   .tuple(text, fc.nat(200), fc.constantFrom('', '"', ',', ']', '}', ' ', '\\u00', '0', '\u0001'))
   .map(([json, at, put]) => json.slice(0, at) + put + json.slice(at + 1))
@@ -92,6 +102,24 @@ describe('readJson', () => {
     expect(measurements).to.have.length(501)
   })
 
+  it('tells of a member that comes twice, however its name is spelt', async () => {
+    const twice = new Repeated('a', 'b')
+    const json = '{"sn":"\\":","e\\u0069d":"a" , "eid" :"b","eid":"c","n":{"eid":"a","eid":"b"}}'
+    const list = '{"measurements":[{"eid":"a","eid":"b"},{"__proto__":1,"__proto__":2}]}'
+    for (const read of [within, whole]) {
+      expect(await read(json)).to.deep.equal({ sn: '":', eid: twice, n: {} })
+      const { measurements } = (await read(list)) as { measurements: unknown[] }
+      expect(measurements[0]).to.deep.equal({ eid: twice })
+      expect(JSON.stringify(measurements[1])).to.equal('{"__proto__":{"repeated":[1,2]}}')
+    }
+  })
+
+  it('reads a small body whole that only looks as if it repeated a member', async () => {
+    const once = '{"name":"a \\": b","scopes":["x"],"limits":{"min":1},"more":[{"a":1},{"a":1}]}'
+    expect(await whole(once)).to.deep.equal(JSON.parse(once))
+    expect(await whole('null')).to.equal(null)
+  })
+
   it('converts no number of more than 64 characters, in large bodies and small ones', async () => {
     const digit = fc.constantFrom(...'123456789')
     const parts = fc.record({
@@ -120,9 +148,14 @@ describe('readJson', () => {
     turns = 0
     expect(await within('['.repeat(half) + ']'.repeat(half))).to.deep.equal([])
     expect(await codeOf(within('['.repeat(4 * MIB)))).to.equal('malformed_json')
-    expect(await within(`{"temp":1${',"temp":1'.repeat(MIB / 4)}}`)).to.deep.equal({ temp: 1 })
+    expect(await within(`{"temp":1${',"temp":1'.repeat(MIB / 4)}}`)).to.deep.equal({
+      temp: new Repeated(1, 1),
+    })
     const lists = '"measurements":[{"sn":"A"}],'.repeat(MIB / 8)
-    expect(await within(`{${lists}"measurements":1}`)).to.deep.equal({ measurements: 1 })
+    const list = [{ sn: 'A' }]
+    expect(await within(`{${lists}"measurements":1}`)).to.deep.equal({
+      measurements: new Repeated(list, list),
+    })
     expect(turns).to.be.greaterThan(80)
     const deep = `{"sn":${'{"a":'.repeat(9_999)}1${'}'.repeat(9_999)}}`
     expect(await within(deep)).to.deep.equal({ sn: {} })

@@ -37,6 +37,7 @@ describe('a request to sign in', () => {
     ['two faults', { code: 7, code_verifier: 'v', redirect_uri: 'x' }, '422', ['/code', '/red']],
     ['no object', '"x"', '422', ['']],
     ['__proto__', '{"__proto__":{"code":"x"}}', '422', ['/__proto__', '/code']],
+    ['a member twice', JSON.stringify(GRANT).replace('{', '{"code":"x",'), '422', ['/code']],
     ['no body', '', '400', []],
     ['half a body', '{"code":', '400', []],
     ['what is not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), '400', []],
