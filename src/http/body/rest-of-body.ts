@@ -30,9 +30,9 @@ export async function finishBody(
   request.resume()
 }
 
-/** Call it before the response: the connection ends with it, whatever still arrives. */
+/** The connection ends with the response, which says so if it has not begun. */
 export function endWithAnswer(request: IncomingMessage, response: ServerResponse): void {
-  response.setHeader('Connection', 'close')
+  if (!response.headersSent) response.setHeader('Connection', 'close')
   lingerBeforeClose(request.socket)
 }
 
@@ -68,7 +68,7 @@ function dropRest(request: IncomingMessage): Promise<boolean> {
 }
 
 /** Keeps an ending connection open for what the client is still sending. */
-function lingerBeforeClose(socket: Socket): void {
+export function lingerBeforeClose(socket: Socket): void {
   const close = socket.destroy.bind(socket)
   socket.destroySoon = () => {
     const bytesMax = socket.bytesRead + LINGER_BYTES_MAX

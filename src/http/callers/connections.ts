@@ -5,15 +5,16 @@
 //
 // One request of a connection is handled at a time, the next one when its client has taken the
 // answer: nothing is made that would wait behind another. Requests that wait are counted, on each
-// connection and on all; beyond that no more is read, and the connection ends when they are
-// answered: no client is known to send so many without waiting, and 64 KiB hold thousands. Nor does
-// a connection stay whose client takes nothing of an answer.
+// connection and on all; beyond that no more is read, and the connection ends with the answer to
+// the last of them: no client is known to send so many without waiting, and 64 KiB hold thousands.
+// Nor does a connection stay whose client takes nothing of an answer.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
+import { endWithAnswer } from '../body/rest-of-body.ts'
 import type { WaitingRequest } from '../call/call.ts'
 import type { ClientAddresses } from './client-address.ts'
 
@@ -38,7 +39,7 @@ type Group = Set<Socket>
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 
-interface Waiting {
+interface Exchange {
   readonly request: WaitingRequest
   readonly response: ServerResponse
   readonly handle: Handle
@@ -47,10 +48,10 @@ interface Waiting {
 interface Connection {
   /** All connections, and those of its address unless that is exempt from the limit. */
   readonly groups: readonly Group[]
-  /** The request that is being answered. */
-  request: IncomingMessage | undefined
+  /** The one that is being answered. */
+  current: Exchange | undefined
   /** Those behind it. */
-  readonly waiting: Waiting[]
+  readonly waiting: Exchange[]
   /** Had no request at the last look, nor one since. */
   isQuiet: boolean
   /** It ends when its requests are answered. */
@@ -99,7 +100,7 @@ export class Connections {
     for (const group of groups) group.add(socket)
     const connection: Connection = {
       groups,
-      request: undefined,
+      current: undefined,
       waiting: [],
       isQuiet: false,
       isLast: false,
@@ -125,9 +126,9 @@ export class Connections {
     const { socket } = request
     const connection = this.#open.get(socket)
     if (connection === undefined) return void handle(request, response)
-    const isFree = connection.request === undefined
+    const isFree = connection.current === undefined
     if (!isFree && !connection.isLast && !this.#mayWait(connection)) {
-      connection.isLast = true
+      this.#endWithLast(connection)
       dropRest(socket)
       // Not now, since the parser goes on reading where a message ends; nor in the next turn, since
       // a busy socket is read again before that, up to 2 MiB.
@@ -146,9 +147,9 @@ export class Connections {
       group.delete(socket)
       group.add(socket)
     }
-    if (!isFree) return this.#wait(connection, { request, response, handle })
-    connection.request = request
-    void handle(request, response)
+    const exchange = { request, response, handle }
+    if (isFree) this.#begin(connection, exchange)
+    else this.#wait(connection, exchange)
   }
 
   /**
@@ -158,15 +159,15 @@ export class Connections {
    */
   noteUnreadable(socket: Socket): boolean {
     const connection = this.#open.get(socket)
-    if (connection?.request === undefined) return false
-    const { waiting } = connection
-    const last = waiting.at(-1)?.request ?? connection.request
-    if (!last.complete) {
+    if (connection?.current === undefined) return false
+    const { current, waiting } = connection
+    const last = waiting.at(-1) ?? current
+    if (!last.request.complete) {
       // Its own body is broken, and the answer is due if its turn has come.
       if (waiting.pop() === undefined) return false
       this.#waiting--
     }
-    connection.isLast = true
+    this.#endWithLast(connection)
     return true
   }
 
@@ -198,7 +199,7 @@ export class Connections {
       if (connection.isQuiet && quiet++ % ENDED_AT_ONCE === 0) await setImmediate()
       if (!socket.writable) this.#close(socket)
       else if (connection.isQuiet) socket.end(refusal())
-      else connection.isQuiet = connection.request === undefined
+      else connection.isQuiet = connection.current === undefined
     }
   }
 
@@ -217,26 +218,41 @@ export class Connections {
 
   #isIdle(socket: Socket): boolean {
     const connection = this.#open.get(socket)
-    return connection !== undefined && connection.request === undefined
+    return connection !== undefined && connection.current === undefined
   }
 
   #mayWait({ waiting }: Connection): boolean {
     return waiting.length < WAITING_MAX && this.#waiting < ALL_WAITING_MAX
   }
 
-  #wait({ waiting }: Connection, one: Waiting): void {
-    one.request.arrivedAtMs = this.#clock.nowMs()
-    waiting.push(one)
+  #wait({ waiting }: Connection, exchange: Exchange): void {
+    exchange.request.arrivedAtMs = this.#clock.nowMs()
+    waiting.push(exchange)
     this.#waiting++
+  }
+
+  #begin(connection: Connection, exchange: Exchange): void {
+    connection.current = exchange
+    if (connection.isLast) this.#endWithLast(connection)
+    void exchange.handle(exchange.request, exchange.response)
+  }
+
+  /** The connection ends with the last answer, which says so unless it has begun. */
+  #endWithLast(connection: Connection): void {
+    connection.isLast = true
+    const { current, waiting } = connection
+    if (waiting.length === 0 && current !== undefined) {
+      endWithAnswer(current.request, current.response)
+    }
   }
 
   #handleNext(socket: Socket, connection: Connection): void {
     const next = connection.waiting.shift()
-    connection.request = next?.request
+    connection.current = undefined
     if (next !== undefined) {
       this.#waiting--
-      if (socket.writable) void next.handle(next.request, next.response)
-    } else if (connection.isLast) socket.destroySoon()
+      if (socket.writable) this.#begin(connection, next)
+    } else if (connection.isLast && socket.writable) socket.destroySoon()
   }
 
   #close(socket: Socket): void {

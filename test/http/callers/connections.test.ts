@@ -157,11 +157,17 @@ describe('Connections', () => {
   })
 
   describe('with requests sent at once', () => {
-    /** From now on each is answered. @returns how many answers come until the connection ends */
+    /**
+     * From now on each is answered. @returns how many answers come until the connection ends, which
+     * the last one says
+     */
     const answersTo = async (socket: Socket): Promise<number> => {
       answersAtOnce = true
       for (const response of responses) response.end('done')
-      return (await text(socket)).match(/done/g)?.length ?? 0
+      const answers = (await text(socket)).split('HTTP/1.1 200 OK').slice(1)
+      const last = answers.findIndex((each) => each.includes('Connection: close'))
+      expect([last, answers.at(-1)?.endsWith('done')]).to.deep.equal([answers.length - 1, true])
+      return answers.length
     }
 
     it('begins one when the one before it is answered', async () => {
@@ -217,6 +223,27 @@ describe('Connections', () => {
       socket.write(requests(2_000))
       await until('they have arrived', () => arrived === 65)
       expect(await answersTo(socket)).to.equal(64)
+    })
+
+    it('answers 64 where the client goes on sending, without a reset', async () => {
+      await start(new ClientAddresses([]), 10, 512)
+      const many = await Promise.all([open(), open(), open()])
+      for (const socket of many) socket.write(requests(100_000))
+      await until('they have arrived', () => arrived === 3 * 65)
+      for (const socket of many) expect(await answersTo(socket)).to.equal(64)
+    })
+
+    it('ends with the one under way if no other may wait', async () => {
+      await start(new ClientAddresses([]), 100, 512)
+      const many = await Promise.all(Array.from({ length: 9 }, open))
+      for (const socket of many) socket.write(requests(64))
+      await until('they have arrived', () => arrived >= 512 + 9)
+      const late = await open()
+      late.write(requests(2))
+      await until('no other may wait', () => responses.length === 10)
+      const begun = responses.splice(0)
+      responses.push(begun.at(-1) ?? expect.fail('none is begun'))
+      expect(await answersTo(late)).to.equal(1)
     })
 
     it('reads no more of a client that never waits', async () => {
