@@ -33,6 +33,8 @@ export function answerClientError(
 
 /** Refuses CONNECT: this is not a proxy. Where others before it are not answered yet, it is not. */
 export function refuseTunnel(socket: Socket, connections: Connections): void {
+  // Node leaves the socket to its new owner; an error that nobody listens for ends the process.
+  socket.on('error', () => undefined)
   if (connections.noteUnreadable(socket)) return
   socket.end(rawAnswer(new ServiceError('method_not_allowed')), () => socket.destroy())
 }

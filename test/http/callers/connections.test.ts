@@ -297,6 +297,18 @@ describe('Connections', () => {
       expect(await answersTo(socket)).to.equal(3)
     })
 
+    it('outlives a client that resets after a request for a tunnel', async () => {
+      await start(new ClientAddresses([]), 10, 512)
+      server.on('connect', (_request, socket) => refuseTunnel(socket as Socket, connections))
+      const socket = await open()
+      socket.write(`${requests(1)}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`)
+      await until('it is read', () => arrived === 1)
+      socket.resetAndDestroy()
+      await until('it is closed', async () => (await left()) === 0)
+      const other = await open()
+      await answer(other, await ask(other))
+    })
+
     it('answers what came before something that is no request, and ends', async () => {
       await start(new ClientAddresses([]), 10, 512)
       const socket = await open()
