@@ -23,6 +23,7 @@ export type ErrorCode =
   | 'request_timeout'
   | 'event_id_conflict'
   | 'length_required'
+  | 'headers_too_large'
   | 'body_too_large'
   | 'batch_too_large'
   | 'unsupported_media_type'

@@ -8,13 +8,21 @@ import type { Socket } from 'node:net'
 import { postponedError, ServiceError } from '../domain/errors.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import { presentError } from './answers/errors.ts'
+import { lingerBeforeClose } from './body/rest-of-body.ts'
 import type { Connections } from './callers/connections.ts'
 
 const ALL_METHODS = 'GET, HEAD, POST, PATCH, DELETE'
 
+/** By Node's codes; all others are `invalid_request`. */
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  HPE_INVALID_METHOD: 'method_not_allowed',
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+}
+
 /**
- * Handles a server's `clientError`: 408 for a request that was too slow, 405, else 400. Where those
- * before it are not answered yet, their answers are the last ones.
+ * Handles a server's `clientError`. Where requests before it are not answered yet, their answers
+ * are the last ones.
  */
 export function answerClientError(
   error: NodeJS.ErrnoException,
@@ -27,7 +35,7 @@ export function answerClientError(
   const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse | null }
   // A response that has begun cannot be taken back; cutting the connection shows the failure.
   const canAnswer = socket.writable && !answer?.headersSent && !isBroken
-  if (canAnswer) socket.end(rawAnswer(new ServiceError(codeOf(error))), () => socket.destroy())
+  if (canAnswer) endWith(socket, CODES[error.code ?? ''] ?? 'invalid_request')
   else socket.destroy()
 }
 
@@ -36,17 +44,18 @@ export function refuseTunnel(socket: Socket, connections: Connections): void {
   // Node leaves the socket to its new owner; an error that nobody listens for ends the process.
   socket.on('error', () => undefined)
   if (connections.noteUnreadable(socket)) return
-  socket.end(rawAnswer(new ServiceError('method_not_allowed')), () => socket.destroy())
+  endWith(socket, 'method_not_allowed')
+}
+
+function endWith(socket: Socket, code: ErrorCode): void {
+  lingerBeforeClose(socket)
+  socket.write(rawAnswer(new ServiceError(code)))
+  socket.destroySoon()
 }
 
 /** The answer to a request that may be on its way to a server that is stopping. */
 export function refusalAhead(): string {
   return rawAnswer(postponedError('shutting_down'))
-}
-
-function codeOf(error: NodeJS.ErrnoException): ErrorCode {
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout'
-  return error.code === 'HPE_INVALID_METHOD' ? 'method_not_allowed' : 'invalid_request'
 }
 
 /** A complete HTTP/1.1 response that closes its connection. */

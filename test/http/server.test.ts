@@ -80,11 +80,13 @@ describe('the HTTP server', () => {
     expect(problem.code).to.equal('method_not_allowed')
   })
 
-  it('answers headers without end with 400', async () => {
-    const long = `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`
-    const { head, problem } = problemOf(await exchange(long))
-    expect(head).to.match(/^HTTP\/1\.1 400 /)
-    expect(problem.code).to.equal('invalid_request')
+  it('answers headers without end with 431, while they are still being sent', async () => {
+    for (const length of [20_000, BODY_BYTES]) {
+      const long = `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(length)}\r\n\r\n`
+      const { head, problem } = problemOf(await exchange(long))
+      expect(head).to.match(/^HTTP\/1\.1 431 /)
+      expect(problem.code).to.equal('headers_too_large')
+    }
   })
 
   it('answers CONNECT with 405', async () => {
@@ -100,10 +102,21 @@ describe('the HTTP server', () => {
     expect(answer).to.match(/^HTTP\/1\.1 400 /)
   })
 
-  it('answers a request without a host in words', async () => {
-    const { head, problem } = problemOf(await exchange('GET /healthz HTTP/1.1\r\n\r\n'))
-    expect(head).to.match(/^HTTP\/1\.1 400 /)
-    expect(problem.code).to.equal('invalid_request')
+  it('refuses in words what HTTP forbids, and ends the connection', async () => {
+    const chunks = 'Transfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n0\r\n\r\n'
+    for (const head of [
+      'GET /healthz\r\n\r\n',
+      'GET /healthz HTTP/0.9\r\nHost: x\r\n\r\n',
+      'GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n',
+      'GET /healthz HTTP/1.1\r\n\r\n',
+      'GET /healthz HTTP/1.1\r\nHost: x\r\nHOST: x\r\n\r\n',
+      `POST /query?q=SHOW+DATABASES HTTP/1.0\r\nHost: x\r\n${chunks}`,
+    ]) {
+      const next = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
+      const { head: answer, problem } = problemOf(await exchange(head + next))
+      expect(answer, head).to.match(/^HTTP\/1\.1 400 [^]*\r\nConnection: close\r\n/i)
+      expect(problem.code, head).to.equal('invalid_request')
+    }
     expect(await exchange('GET /healthz HTTP/1.0\r\n\r\n')).to.match(/^HTTP\/1\.1 200 /)
   })
 

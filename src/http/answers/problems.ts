@@ -155,6 +155,13 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
     title: 'The period is too long',
     explanation: 'Ask for a shorter period or a coarser bucket; `suggested_bucket` names one.',
   },
+  headers_too_large: {
+    status: 431,
+    title: 'The headers are too large',
+    explanation:
+      'The request line and the headers have more than 16 KiB. That says nothing of the readings ' +
+      'in the request: keep them, raise an alarm and try again later.',
+  },
   rate_limited: {
     status: 429,
     title: 'Too many requests',

@@ -100,12 +100,30 @@ function belowBase(url: string, basePath: string): string {
 /** @throws ServiceError `invalid_request` for violations of HTTP, `not_found` outside the prefix */
 export function checkForm({ ctx, path, query }: Call): void {
   if (path === '') throw new ServiceError('not_found')
-  const { headers, httpVersion } = ctx.req
-  const hasHost = headers.host !== undefined || httpVersion !== '1.1'
-  if (!hasHost) throw new ServiceError('invalid_request', { detail: 'The Host header is missing.' })
+  const detail = violationIn(ctx.req)
+  if (detail !== undefined) {
+    // Its end may not be where we take it to be.
+    ctx.res.setHeader('Connection', 'close')
+    throw new ServiceError('invalid_request', { detail })
+  }
   const hasFragment = path.includes('#') || query.includes('#')
   const isAddress = (path.startsWith('/') || path === '*') && !hasFragment
   if (!isAddress) throw new ServiceError('invalid_request', { detail: 'The URL is not valid.' })
+}
+
+const HOST = /^host$/i
+
+/** What HTTP forbids and Node takes. */
+function violationIn(request: IncomingMessage): string | undefined {
+  const { headers, rawHeaders, httpVersion, httpVersionMajor } = request
+  if (httpVersionMajor !== 1) return 'This is neither HTTP/1.1 nor HTTP/1.0.'
+  const hasCoding = headers['transfer-encoding'] !== undefined
+  if (httpVersion === '1.0' && hasCoding) return 'HTTP/1.0 has no Transfer-Encoding.'
+  if (headers.host === undefined) {
+    return httpVersion === '1.1' ? 'The Host header is missing.' : undefined
+  }
+  const hosts = rawHeaders.filter((text, at) => at % 2 === 0 && HOST.test(text))
+  return hosts.length === 1 ? undefined : 'The Host header is repeated.'
 }
 
 const WELL_FORMED = /^[A-Za-z0-9._-]{1,128}$/
