@@ -5,11 +5,11 @@
 import { createHmac, hash, randomBytes } from 'node:crypto'
 import { LINK, TOKEN_PREFIX } from '../domain/access.ts'
 import { ServiceError } from '../domain/errors.ts'
+import { tidyName } from '../domain/names.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
 import type { SignedIn } from '../ports/sign-in-codes.ts'
 import type { Clock } from '../ports/system.ts'
-import { tidyName } from './sign-in.ts'
 import type { AccessTokens } from './tokens.ts'
 
 const CODE_BYTES = 32

@@ -4,14 +4,13 @@
 import type { AuthorizationGrant, VerifiedIdentity } from '../domain/access.ts'
 import { isEmail } from '../domain/access.ts'
 import { ServiceError } from '../domain/errors.ts'
+import { tidyName } from '../domain/names.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
 import type { IdentityProvider } from '../ports/identity.ts'
 import type { SignedIn, SignInAttempt, SignInCodes } from '../ports/sign-in-codes.ts'
 import type { Clock } from '../ports/system.ts'
 import { mintToken } from './tokens.ts'
 import type { AccessTokens } from './tokens.ts'
-
-const NAME_CODE_POINTS_MAX = 128
 
 export interface SignInSettings {
   /** Who may get an account: anyone, nobody, or people with addresses in these e-mail domains. */
@@ -115,10 +114,4 @@ function whyNot({ email, isEmailVerified }: VerifiedIdentity, maySignUp: boolean
   if (!isEmailVerified) return 'the provider does not vouch for the e-mail address (email_verified)'
   const other = 'the user with this e-mail address has another identity of this provider'
   return maySignUp ? other : `no user has this e-mail address, or ${other}`
-}
-
-/** A name without control characters and surrounding spaces, cut to the allowed length. */
-export function tidyName(text: string): string {
-  const name = Array.from(text.replace(/\p{Cc}/gu, ' ').trim())
-  return name.slice(0, NAME_CODE_POINTS_MAX).join('').toWellFormed()
 }

@@ -5,6 +5,7 @@
 import { createHash, hash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
 import { nameCharactersMax } from '../domain/limits.ts'
+import { tidyName } from '../domain/names.ts'
 import type { Point, SeriesKey, Tag } from './point.ts'
 import { copyText, decodeText } from './point.ts'
 import { tagOf } from './temperature.ts'
@@ -169,10 +170,9 @@ export function aliasOf(series: SeriesKey, fields: Point['fields'] = []): string
   return asAlias(tagOf(series, ALIAS_TAG) ?? '')
 }
 
-/** A text as an alias, truncated and copied; `undefined` if it is blank. */
+/** A text as an alias, copied; `undefined` if nothing of it can be one. */
 function asAlias(text: string): string | undefined {
-  const characters = Array.from(beginningOf(text)).slice(0, nameCharactersMax)
-  return characters.join('').trimEnd() || undefined
+  return tidyName(beginningOf(text)) || undefined
 }
 
 /** The part of a text that an alias may show; may end in half a character. */

@@ -1,6 +1,6 @@
 // Checks what operators type. Limits that also apply to clients come from schemas/.
 
-import { nameCharactersMax } from '../domain/limits.ts'
+import { nameFault } from '../domain/names.ts'
 import { grouped } from '../domain/grouped.ts'
 import { ALL_RIGHTS, isEmail } from '../domain/access.ts'
 import type { Right } from '../domain/access.ts'
@@ -24,17 +24,14 @@ export function checkEmail(email: unknown): string {
 }
 
 /**
- * A name or an alias: 1 to 128 characters after trimming.
+ * A name or an alias, without surrounding spaces.
  *
  * @param what what the name is for, shown in the message
  */
 export function checkName(what: string, name: unknown): string {
   const text = typeof name === 'string' ? name.trim() : ''
-  const characters = Array.from(text).length
-  if (!text.isWellFormed()) throw usage(`${what} must be valid Unicode`)
-  if (characters < 1 || characters > nameCharactersMax) {
-    throw usage(`${what} must have 1 to ${nameCharactersMax} characters, not ${characters}`)
-  }
+  const fault = nameFault(text)
+  if (fault !== undefined) throw usage(`${what} ${fault.detail}`)
   return text
 }
 

@@ -54,7 +54,8 @@ describe('thermolog sensor set', () => {
       args: ['--compensation', '101'],
       says: /a compensation must be from -100 to 100 °C, not 101/,
     },
-    { args: ['--alias', ' '], says: /an alias must have 1 to 128 characters, not 0\n$/ },
+    { args: ['--alias', ' '], says: /an alias must have a visible character\n$/ },
+    { args: ['--alias', 'a\u202e'], says: /an alias must not have control characters, nor any/ },
   ]
   for (const { args, says } of wrong) {
     it(`refuses ${args.join(' ')}`, async () => {

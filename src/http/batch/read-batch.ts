@@ -4,10 +4,11 @@ import common from '../../../schemas/common.json' with { type: 'json' }
 import type { RequestFault } from '../../domain/errors.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { SubmittedMeasurement, SubmittedMeasurements } from '../../domain/measurement.ts'
+import { hasAtMost } from '../../domain/names.ts'
 import { formatInstant } from '../../domain/time.ts'
 import { ScannedBatch } from './scan-batch.ts'
 import { batchElementsMax, faultsIn, isBatchFrame } from '../body/validate.ts'
-import { hasAtMost, membersOf } from '../routes/input.ts'
+import { membersOf } from '../routes/input.ts'
 import { readElement } from './read-element.ts'
 
 const EVENT_ID_CODE_POINTS_MAX = common.$defs.eventId.maxLength

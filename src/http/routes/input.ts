@@ -3,7 +3,8 @@
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
-import { nameCharactersMax, queryParametersMax } from '../../domain/limits.ts'
+import { queryParametersMax } from '../../domain/limits.ts'
+import { nameFault } from '../../domain/names.ts'
 import { parseInstant } from '../../domain/time.ts'
 import type { ApiCall, Call } from '../call/call.ts'
 import { pointerSegment } from '../answers/fault-list.ts'
@@ -171,11 +172,6 @@ export function throwFaults(
   })
 }
 
-/** Whether a text has at most this many code points; does not count a very long one to its end. */
-export function hasAtMost(codePointsMax: number, text: string): boolean {
-  return text.length <= 2 * codePointsMax && Array.from(text).length <= codePointsMax
-}
-
 export function membersOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
@@ -184,11 +180,10 @@ export function loneSurrogate(pointer: string): RequestFault {
   return { pointer, code: 'lone_surrogate', detail: 'must be well-formed Unicode' }
 }
 
-/** The fault of a name, ignoring surrounding spaces. */
+/** The faults of a name; that it is empty is for its schema to say. */
 export function nameFaults(pointer: string, trimmed: string): RequestFault[] {
-  if (!trimmed.isWellFormed()) return [loneSurrogate(pointer)]
-  const detail = `must have at most ${nameCharactersMax} characters`
-  return hasAtMost(nameCharactersMax, trimmed) ? [] : [{ pointer, code: 'maxLength', detail }]
+  const fault = trimmed === '' ? undefined : nameFault(trimmed)
+  return fault === undefined ? [] : [{ pointer, ...fault }]
 }
 
 export function notAnInstant(pointer: string): RequestFault {

@@ -96,6 +96,6 @@ describe('what a fault says', () => {
   it('is plain for a change of nothing', async () => {
     expect(await told('PATCH', 'sensors/1', {})).to.deep.equal([' must not be empty'])
     const [fault] = await told('PATCH', 'sensors/1', { alias: ' ' })
-    expect(fault).to.include('/alias is not as described: 1 to 128 characters after leading')
+    expect(fault).to.include('/alias is not as described: 1 to 128 characters after trimming')
   })
 })
