@@ -28,10 +28,10 @@ const KNOWN = 'SELECT bytes FROM refused WHERE user_id = $1 AND content_hash = $
 const KEEP = `
   INSERT INTO refused
     (user_id, token_id, kind, content, fields, unit_ns, serial_number_prefix, content_hash, reason,
-     received_at_ms, ahead_at_ms, bytes)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+     received_at_ms, ahead_at_ms, bytes, count)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
   ON CONFLICT (user_id, content_hash) DO UPDATE SET
-    token_id = excluded.token_id, reason = excluded.reason, count = refused.count + 1,
+    token_id = excluded.token_id, reason = excluded.reason, count = refused.count + excluded.count,
     received_at_ms = excluded.received_at_ms, ahead_at_ms = excluded.ahead_at_ms,
     bytes = excluded.bytes`
 const ENTRIES = `
@@ -166,7 +166,8 @@ function* keep(entry: Refused): Flow<number> {
   const fields = entry.fields && JSON.stringify(entry.fields)
   const texts = [kind, Buffer.from(entry.content), fields, unitNs, serialNumberPrefix, key, reason]
   const bytes = refusedEntryBytes(entry)
-  yield* change(KEEP, userId, tokenId, ...texts, entry.receivedAtMs, entry.aheadAtMs, bytes)
+  const { receivedAtMs, aheadAtMs, count } = entry
+  yield* change(KEEP, userId, tokenId, ...texts, receivedAtMs, aheadAtMs, bytes, count)
   return bytes - (known?.bytes ?? 0)
 }
 

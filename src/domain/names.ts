@@ -35,6 +35,7 @@ export function nameFault(trimmed: string): NameFault | undefined {
 
 /** A name made of what cannot be refused: without its faults, `''` if nothing is left of it. */
 export function tidyName(text: string): string {
+  if (text === '') return ''
   const fit = text.replaceAll(SPACING_CONTROLS, ' ').replaceAll(ALL_UNFIT, '').trim()
   const name = Array.from(fit).slice(0, nameCharactersMax).join('').trimEnd()
   return VISIBLE.test(name) ? name : ''

@@ -116,7 +116,7 @@ export class LineWalk {
       if (!(error instanceof LineFault)) throw error
       const line = this.#take(start, this.#endOfFault(start, error), error.readTo)
       const isTooLong = line.length > lineBytesMax
-      const reason = isTooLong ? TOO_LONG : error.message
+      const reason = isTooLong ? TOO_LONG : error.reason
       const isTooLarge = isTooLong || error.isTooLarge
       return { line, fault: { reason: this.#isReadable(line) ? reason : 'not UTF-8', isTooLarge } }
     }

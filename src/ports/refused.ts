@@ -8,7 +8,10 @@
 export interface Refused {
   readonly userId: number
   readonly tokenId: number
-  /** `cut-line`: a line that was too large, of which the beginning is kept; never retried. */
+  /**
+   * `cut-line`: a line that was too large, of which the beginning is kept, or several that cannot
+   * be read; never retried.
+   */
   readonly kind: 'line' | 'cut-line' | 'element'
   /** A line's bytes, one character each; an element as JSON. */
   readonly content: string
@@ -22,17 +25,17 @@ export interface Refused {
   readonly receivedAtMs: number
   /** The time that it has, where it was refused as ahead of its receipt; else `null`. */
   readonly aheadAtMs: number | null
+  /**
+   * How often it arrived; everything else describes the last time. Of lines without a time, only
+   * the last one can be stored: nothing tells one that came twice from one that was sent twice.
+   */
+  readonly count: number
 }
 
 export interface RefusedEntry extends Refused {
   readonly id: number
   readonly userEmail: string
   readonly tokenName: string
-  /**
-   * How often it arrived; everything else describes the last time. Of lines without a time, only
-   * the last one can be stored: nothing tells one that came twice from one that was sent twice.
-   */
-  readonly count: number
 }
 
 /** What became of an entry that was retried. */

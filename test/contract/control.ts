@@ -214,6 +214,7 @@ export function describeControl(name: string, newData: NewData): void {
           reason: 'no',
           receivedAtMs: NOW_MS,
           aheadAtMs: null,
+          count: 1,
         }))
       const list = (question: Partial<RefusedListing> = {}) =>
         data.control.listRefused({ isOldestFirst: true, limit: 1_000, ...question })

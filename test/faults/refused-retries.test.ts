@@ -31,7 +31,15 @@ describe('retrying what was refused', () => {
     userId = (await core.controlWriter.createUser('a@example.org', 'A'))!.id
     const of = { userId, tokenId: 1, serialNumberPrefix: '', unitNs: '1000000', reason: 'why' }
     const receivedAtMs = clock.nowMs()
-    entry = { ...of, kind: 'line', content: '', fields: null, receivedAtMs, aheadAtMs: null }
+    entry = {
+      ...of,
+      kind: 'line',
+      content: '',
+      fields: null,
+      receivedAtMs,
+      aheadAtMs: null,
+      count: 1,
+    }
   })
   afterEach(async () => {
     await core.close()

@@ -45,6 +45,24 @@ describe('what was refused', () => {
 
   afterEach(() => service.stop())
 
+  it('is an equal line once, and lines by the hundred together, none of them lost', async () => {
+    await start()
+    const known = ['x', 'm temp=1e9']
+    await write(known.join('\n').concat('\n').repeat(1_100))
+    const once = (await list()).map(({ content, count }) => `${content} ${count}`)
+    expect(once).to.have.members(known.map((line) => `${line} 1100`))
+    const others = Array.from({ length: 2_000 }, (_, at) => at.toString(36))
+    const answer = await write(others.join('\n'))
+    expect(answer.body.message).to.match(/^partial write: 2000 of 2000 lines not stored; line 1: /)
+    const entries = (await list()).slice(known.length)
+    expect(entries).to.have.length.below(20)
+    expect(entries[0]).to.include({ kind: 'cut-line', reason: 'missing fields, of each line' })
+    const kept = entries.flatMap(({ content }) => content.split('\n').slice(0, -1))
+    expect(kept).to.deep.equal(others)
+    const refusedAgain = entries.length + known.length
+    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 0, refusedAgain })
+  })
+
   it('is looked for by its ids, however many, while requests come in between', async () => {
     await start()
     const ids = Array.from({ length: 500 }, (_, at) => at + 1)

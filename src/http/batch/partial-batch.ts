@@ -96,7 +96,7 @@ export class PartialBatch {
 }
 
 function refusalOf(content: string, reason: string, aheadAtMs: number | null): Refusal {
-  return { kind: 'element', content, fields: null, unitNs: '1', reason, aheadAtMs }
+  return { kind: 'element', content, fields: null, unitNs: '1', reason, aheadAtMs, count: 1 }
 }
 
 function rejectedItems(faults: readonly RequestFault[]): Iterable<BatchReceiptItem> {

@@ -11,6 +11,15 @@ import type { UnstoredLine } from './line-answers.ts'
 
 const NAMED_MAX = 20
 
+/**
+ * Different lines of a body that are each an entry although they cannot be read. An entry costs as
+ * much as reading twenty lines of a few bytes.
+ */
+const UNREAD_ALONE_MAX = 500
+
+/** Several lines as one entry. */
+const TOGETHER = { kind: 'cut-line', fields: null, count: 1 } as const
+
 /** What cannot be stored of a line, for one reason. */
 interface Unstored extends RefusedLine {
   readonly aheadAtMs: number | null
@@ -23,6 +32,8 @@ export class UnstoredLines {
   readonly #known = new WeakSet<RefusedLine['line']>()
   #first: UnstoredLine[] = []
   #count = 0
+  /** Different ones that cannot be read. */
+  #unread = 0
 
   /** @param unitNs nanoseconds of the unit in which times are given */
   constructor(writer: Pick<RefusedWriter, 'keepRefused'>, call: ApiCall, unitNs: bigint) {
@@ -48,10 +59,12 @@ export class UnstoredLines {
     refused: readonly RefusedLine[],
     surplus: readonly LineReading[],
   ): Promise<void> {
-    const unread = refused.map((line) => ({ ...line, aheadAtMs: null }))
+    await this.#keep(
+      refused.map((line) => ({ ...line, aheadAtMs: null })),
+      (refusals) => this.#together(refusals),
+    )
     const reason = `more than ${submissionMeasurementsMax} points without a time in one request`
-    const tooMany = surplus.map((reading) => ({ reading, reason, aheadAtMs: null }))
-    await this.#keep([...unread, ...byLine(tooMany)])
+    await this.#keep(byLine(surplus.map((reading) => ({ reading, reason, aheadAtMs: null }))))
   }
 
   /** Keeps what has faults, which name the readings by their index. Resolves when it is on disk. */
@@ -69,7 +82,10 @@ export class UnstoredLines {
   }
 
   /** Counts lines, each once, with the first reason, and keeps them. */
-  async #keep(unstored: readonly Unstored[]): Promise<void> {
+  async #keep(
+    unstored: readonly Unstored[],
+    asEntries = (refusals: readonly Refusal[]) => refusals,
+  ): Promise<void> {
     for (const { line, reason } of unstored) {
       if (this.#known.has(line)) continue
       this.#known.add(line)
@@ -80,8 +96,25 @@ export class UnstoredLines {
         this.#first = first.toSorted((a, b) => a.number - b.number).slice(0, NAMED_MAX)
       }
     }
-    const refusals = unstored.map((each) => refusalOf(each, this.#unitNs))
-    await keepRefused(this.#writer, this.#call, refusals)
+    const refusals = onceEach(unstored.map((each) => refusalOf(each, this.#unitNs)))
+    await keepRefused(this.#writer, this.#call, asEntries(refusals))
+  }
+
+  /** Of very many lines of a body, those of one reason behind one another, a kilobyte each time. */
+  #together(refusals: readonly Refusal[]): readonly Refusal[] {
+    this.#unread += refusals.length
+    if (this.#unread <= UNREAD_ALONE_MAX) return refusals
+    const pieces: Refusal[] = []
+    for (const [reason, lines] of Map.groupBy(refusals, (each) => each.reason)) {
+      let content = ''
+      for (const [at, line] of lines.entries()) {
+        content += `${line.content}\n`.repeat(line.count)
+        if (content.length < cutLineBytesMax && at < lines.length - 1) continue
+        pieces.push({ ...line, ...TOGETHER, content, reason: `${reason}, of each line` })
+        content = ''
+      }
+    }
+    return pieces
   }
 }
 
@@ -99,8 +132,17 @@ function byLine(
 
 function refusalOf(unstored: Unstored, unitNs: bigint): Refusal {
   const { line, fields, reason, isTooLarge, aheadAtMs } = unstored
-  const of = { fields, unitNs: String(unitNs), aheadAtMs }
+  const of = { fields, unitNs: String(unitNs), aheadAtMs, count: 1 }
   if (!isTooLarge) return { ...of, kind: 'line', content: line.text, reason }
   const content = line.text.slice(0, cutLineBytesMax)
   return { ...of, kind: 'cut-line', content, reason: `${reason}; its beginning is kept` }
+}
+
+/** Equal ones once, with their count. */
+function onceEach(refusals: readonly Refusal[]): Refusal[] {
+  const equal = Map.groupBy(
+    refusals,
+    ({ kind, fields, content }) => `${kind} ${String(fields)} ${content}`,
+  )
+  return Array.from(equal.values(), (all) => ({ ...all[0]!, count: all.length }))
 }

@@ -85,6 +85,7 @@ export function controlSuite(use: UseServer, { isOneServer }: SuiteScope): void 
       reason: 'why',
       receivedAtMs: 1,
       aheadAtMs: null,
+      count: 1,
     })
     await writer.keepRefused([refusedOf(userId, 'first')])
     const holder = await connectAlone(database.url, false)
@@ -262,6 +263,7 @@ export function controlSuite(use: UseServer, { isOneServer }: SuiteScope): void 
       reason: 'why\0',
       receivedAtMs: 1,
       aheadAtMs: 2,
+      count: 1,
     } as const
     await Promise.all(processes.map(({ writer }) => writer.keepRefused([refused])))
     const listing = { isOldestFirst: true, limit: 10 }
@@ -293,6 +295,7 @@ export function controlSuite(use: UseServer, { isOneServer }: SuiteScope): void 
           reason: 'no',
           receivedAtMs: 1,
           aheadAtMs: null,
+          count: 1,
         })),
       )
     const others = users.toReversed()
