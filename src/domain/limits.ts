@@ -57,7 +57,7 @@ export const requestBodiesInFlightBytesMax = 64 * 1024 * 1024
 /** Open connections from one address; proxies and this machine are exempt. */
 export const connectionsPerAddressMax = 512
 
-/** Requests per address with an invalid token; further ones get 429. */
+/** Requests per address with an invalid token; this machine and proxies are exempt. */
 export const failedTokensPerMinute = 60
 
 /** Statements per address that need no token; this machine and proxies are exempt. */

@@ -118,16 +118,16 @@ export function createHttpServer(
   })
   const limits = { ...settings, connectionsPerAddressMax }
   const connections = new Connections({ addresses, clock }, limits)
-  const perAddress = (name: string, perMinute: number) =>
+  const perAddress = (name: string, perMinute: number, keyOf: typeof addresses.farKey) =>
     new AddressLimit(limitOf(rateCounters, name, perMinute), (request) =>
-      clientKey(addresses.of(request)),
+      keyOf(addresses.of(request)),
     )
-  const failedTokens = perAddress('failed tokens', failedTokensPerMinute)
-  const signInLimit = perAddress('sign-ins', settings.signInsPerMinute)
-  const openStatements = new AddressLimit(
-    limitOf(rateCounters, 'open statements', openStatementsPerMinute),
-    (request) => addresses.farKey(addresses.of(request)),
-  )
+  // What is near may serve many clients, of whom one must not use up what the others may do.
+  const perFarAddress = (name: string, perMinute: number) =>
+    perAddress(name, perMinute, (address) => addresses.farKey(address))
+  const failedTokens = perFarAddress('failed tokens', failedTokensPerMinute)
+  const openStatements = perFarAddress('open statements', openStatementsPerMinute)
+  const signInLimit = perAddress('sign-ins', settings.signInsPerMinute, clientKey)
   const longAnswers = new LongAnswers(historyAnswers, clock)
   const lists = new LongAnswers(listAnswers, clock)
   const refusing = new LongAnswers(faultyBatches, clock)

@@ -120,13 +120,23 @@ describe('RateLimits', () => {
     expect((await send(service.url, { method: 'POST', path, token, body })).status).to.equal(429)
   })
 
-  it('tells an address of too many invalid tokens to wait, but none with a valid one', async () => {
-    await start({})
-    for (let time = 0; time < 60; time++) expect((await me('thd_live_x')).status).to.equal(401)
-    const { status, headers } = await me('thd_live_y')
+  it('tells a far address of too many invalid tokens to wait, but no valid one', async () => {
+    await start({ TRUST_PROXY: '127.0.0.1' })
+    const meFrom = (from: string, as: string) =>
+      send(service.url, { path: '/api/v1/me', token: as, headers: { 'x-forwarded-for': from } })
+    const far = '203.0.113.7'
+    for (let time = 0; time < 60; time++) {
+      expect((await meFrom(far, 'thd_live_x')).status).to.equal(401)
+      expect((await meFrom('127.0.0.2', 'thd_live_x')).status).to.equal(401)
+    }
+    const { status, headers } = await meFrom(far, 'thd_live_y')
     expect(status).to.equal(429)
     expect(Number(headers['retry-after'])).to.be.within(1, 60)
-    expect((await me()).status).to.equal(200)
+    expect((await meFrom(far, token)).status).to.equal(200)
+    expect((await meFrom('203.0.113.8', 'thd_live_x')).status).to.equal(401)
+    for (const near of ['127.0.0.2', '127.0.0.1']) {
+      expect((await meFrom(near, 'thd_live_y')).status).to.equal(401)
+    }
   })
 
   it('is off at 0', async () => {
