@@ -6,7 +6,12 @@ import type { Config } from '../config.ts'
 import { DamageList } from '../ingest/damage-list.ts'
 import { postponedError } from '../domain/errors.ts'
 import { RESTORE_BACKUP } from '../domain/finding.ts'
-import { epochEvents, journalEntryBytes } from '../domain/limits.ts'
+import {
+  epochEvents,
+  journalEntryBytes,
+  lastWritesBytesMax,
+  storedMeasurementBytes,
+} from '../domain/limits.ts'
 import { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader, DataIdentity } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
@@ -36,8 +41,8 @@ import { ForwardProgress } from '../sqlite/journal/forward-progress.ts'
 import { StateFigures } from '../sqlite/state-figures.ts'
 import { openWhole } from '../sqlite/verify/files-at-rest.ts'
 import type { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
-import { prepareDataDir } from '../system/data-dir.ts'
 import { BelievedClock } from '../system/believed-clock.ts'
+import { prepareDataDir, refuseSmallVolume } from '../system/data-dir.ts'
 import { DiskWatch } from '../system/disk-watch.ts'
 import { readLastBackup } from '../system/last-backup.ts'
 import { logMemory, memoryLimit } from '../system/memory.ts'
@@ -45,6 +50,7 @@ import { PrometheusMetrics } from '../metrics/metrics.ts'
 import type { ForwardChannel } from '../threads/forward-channel.ts'
 import { startForwarding, startWriting } from '../threads/start-threads.ts'
 import type { WritingThreads } from '../threads/start-threads.ts'
+import { emptyLogs } from '../sqlite/log/empty-logs.ts'
 import { keepWitness } from '../sqlite/log/keep-witness.ts'
 import { pause } from '../system/pause.ts'
 import { adoptStore, openReader, retentionOf } from './measurement-store.ts'
@@ -117,6 +123,7 @@ export async function openFiles(
   const onLoading = () => {
     atRest = openWhole(dataDir)
     atRest.refuseOtherFormats()
+    if (disk.room.freeBytes < lastWritesBytesMax) emptyLogs(dataDir)
   }
   const { channel, close } = await startWriters(config, disk, { onFailure, onDamaged, onLoading })
   closers.push(close)
@@ -146,7 +153,9 @@ export async function openFiles(
   )
   atRest?.close()
   closers.push(await keepWitness(dataDir, { pause, log }))
-  await disk.keepBallast()
+  // InfluxDB has a disk of its own.
+  const growth = config.influx === undefined ? storedMeasurementBytes / journalEntryBytes : 0
+  await disk.keepReserve(() => progress.backlogBytes * growth)
   const reader = await openReader(config, onDamaged)
   closers.push(() => reader.close())
   const control = createControlReader(database)
@@ -185,6 +194,7 @@ function compareReceipts(
 async function openDataDir(config: Config, log: Log, closers: Closers): Promise<DiskWatch> {
   const { dataDir } = config
   await prepareDataDir(dataDir)
+  await refuseSmallVolume(dataDir, config.freeDiskMin)
   const lock = await ownDataDir(dataDir)
   closers.push(() => lock.release())
   const disk = new DiskWatch(log, { dataDir, freeDiskMin: config.freeDiskMin })

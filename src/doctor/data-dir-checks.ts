@@ -16,7 +16,7 @@ import {
 } from '../system/data-dir.ts'
 import { Check, reasonOf } from './check.ts'
 import type { CheckResult } from './check.ts'
-import { checkRoom, checkSync } from './disk-checks.ts'
+import { checkRoom, checkRoomAtFirst, checkSync } from './disk-checks.ts'
 
 const dataDirCheck = new Check('data_dir')
 
@@ -27,18 +27,19 @@ export async function checkDataDir(config: Config): Promise<readonly CheckResult
     await refuseUnfitDataDir(dataDir)
     if (!(await isFolder(dataDir))) {
       await refuseUnmakeable(dataDir)
-      return [ofNoData(dataDir)]
+      return [ofNoData(dataDir), await checkRoomAtFirst(config)]
     }
     const stranger = await findStranger(dataDir)
     if (stranger !== undefined) return [stranger]
     await refuseUnwritable(dataDir)
     refuseUnfinishedRestore(dataDir)
     await refuseMoved(dataDir)
-    const found = (await hasData(dataDir))
+    const isUsed = await hasData(dataDir)
+    const found = isUsed
       ? dataDirCheck.ok(`the data are in ${resolve(dataDir)}`)
       : await ofNoControl(dataDir)
     if (found.state === 'wrong') return [found]
-    const disk = await checkRoom(config)
+    const disk = await (isUsed ? checkRoom(config) : checkRoomAtFirst(config))
     return disk.state === 'wrong' ? [disk, found] : [found, disk, await checkSync(dataDir)]
   } catch (error) {
     const needed = 'the service needs a folder on a local disk that its user may write to'

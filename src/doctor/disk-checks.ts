@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import { freeSpaceMin } from '../domain/free-space.ts'
 import { systemClock } from '../system/clock.ts'
+import { lackOfRoom } from '../system/data-dir.ts'
 import { readDiskSpace, sizeText } from '../system/disk.ts'
 import { Check, reasonOf } from './check.ts'
 import type { CheckResult } from './check.ts'
@@ -25,13 +26,24 @@ const SYNC_MS_MAX = 100
 const diskCheck = new Check('disk')
 const syncCheck = new Check('fsync')
 
+/** For a DATA_DIR without data; it may not exist yet. */
+export async function checkRoomAtFirst({ dataDir, freeDiskMin }: Config): Promise<CheckResult> {
+  const lack = await lackOfRoom(dataDir, freeDiskMin)
+  if (lack === undefined) return diskCheck.ok('the volume of DATA_DIR has room for new data')
+  return diskCheck.wrong(`DATA_DIR cannot be used: ${lack}`, enlarge(dataDir))
+}
+
 export async function checkRoom({ dataDir, freeDiskMin }: Config): Promise<CheckResult> {
   const { freeBytes, totalBytes } = await readDiskSpace(dataDir)
   const needed = freeSpaceMin(freeDiskMin, totalBytes)
   const room = `the volume of DATA_DIR has ${sizeText(freeBytes)} free`
   if (freeBytes >= needed) return diskCheck.ok(room)
   const isRefused = `with less than ${sizeText(needed)} submissions are refused (MIN_FREE_DISK)`
-  return diskCheck.wrong(`${room}: ${isRefused}`, `free space on the volume of ${resolve(dataDir)}`)
+  return diskCheck.wrong(`${room}: ${isRefused}`, enlarge(dataDir))
+}
+
+function enlarge(dataDir: string): string {
+  return `free space on the volume of ${resolve(dataDir)}, or enlarge it`
 }
 
 export async function checkSync(dataDir: string): Promise<CheckResult> {

@@ -185,6 +185,41 @@ export const epochEvents = 2 ** 17
 /** Bytes of a measurement in the journal. */
 export const journalEntryBytes = 45
 
+/** Epochs that wait to be sealed; beyond it, groups wait. */
+export const epochsWaitingMax = 3
+
+/** Bytes of an event in the ledger. */
+const sealedEventBytes = 38
+
+/** Bytes of a measurement in the embedded store, with its share of summaries. */
+export const storedMeasurementBytes = 100
+
+/** Measurements per write to the embedded store. */
+export const storeWriteMeasurementsMax = 32_000
+
+/** A log of this size is moved into its file. The last transaction may make it longer. */
+export const logBytesMax = {
+  control: 4 * 2 ** 20,
+  ledger: 32 * 2 ** 20,
+  measurements: 64 * 2 ** 20,
+}
+
+/** What a write to the embedded store adds to its log, per measurement: about a page. */
+const storeLogBytes = 2_500
+
+/**
+ * What the service still writes to disk after it has admitted its last submission, besides the
+ * backlog: the logs, with one write to the store beyond the limit; what is sealed, and a merge
+ * step; and what is in flight, which goes to the journal, the ledger and the store.
+ */
+export const lastWritesBytesMax =
+  logBytesMax.control +
+  logBytesMax.ledger +
+  logBytesMax.measurements +
+  storeWriteMeasurementsMax * storeLogBytes +
+  (epochsWaitingMax + 1) * epochEvents * sealedEventBytes +
+  measurementsInFlightMax * (journalEntryBytes + sealedEventBytes + storedMeasurementBytes)
+
 /**
  * Heap of each worker thread: the garbage of a batch is collected before it piles up. The young
  * generation has three parts of this size in all.

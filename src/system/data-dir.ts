@@ -5,7 +5,9 @@
 import { access, chmod, constants, mkdir, readdir, readFile, stat, statfs } from 'node:fs/promises'
 import type { Stats } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { writeDurably } from './disk.ts'
+import { freeSpaceAtFirst } from '../domain/free-space.ts'
+import type { FreeSpaceRule } from '../domain/free-space.ts'
+import { readDiskSpace, sizeText, writeDurably } from './disk.ts'
 
 /** DATA_DIR cannot be used; the message says why. */
 export class UnfitDataDir extends Error {
@@ -91,6 +93,26 @@ export async function hasData(dataDir: string): Promise<boolean> {
     }
   }
   return false
+}
+
+/** Why there is no room for new data, in words; `undefined`: there is. */
+export async function lackOfRoom(
+  dataDir: string,
+  rule: FreeSpaceRule,
+): Promise<string | undefined> {
+  const { path } = await nearest(dataDir)
+  const { freeBytes, totalBytes } = await readDiskSpace(path)
+  const needed = freeSpaceAtFirst(rule, totalBytes)
+  if (freeBytes >= needed) return undefined
+  return `its volume has ${sizeText(freeBytes)} free, and new data need ${sizeText(needed)}`
+}
+
+/** @throws UnfitDataDir if it has no data, and its volume no room for them */
+export async function refuseSmallVolume(dataDir: string, rule: FreeSpaceRule): Promise<void> {
+  if (await hasData(dataDir)) return
+  const lack = await lackOfRoom(dataDir, rule)
+  if (lack === undefined) return
+  throw new UnfitDataDir(dataDir, `${lack}: free space there, or use a larger volume`)
 }
 
 /** @throws UnfitDataDir if a database has the data now; to be called by whoever has the lock */

@@ -1,6 +1,7 @@
 // Whether the data directory's volume is too full to accept anything: asked often, checked once a
-// second. It is too full if less than the minimum is free, if a write failed for lack of space, or
-// if the ballast is incomplete, without which the next start might fail.
+// second. It is too full if less than the minimum is free, together with what the backlog will take
+// in the store; if a write failed for lack of space; or if the ballast is incomplete, without which
+// the next start might fail.
 
 import { resolve } from 'node:path'
 import { freeSpaceMin } from '../domain/free-space.ts'
@@ -20,6 +21,7 @@ export class DiskWatch implements StorageState {
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
   #keepsBallast = false
+  #backlogBytes = () => 0
   #room = { freeBytes: Infinity, freeBytesMin: 0 }
   /** A write failed for lack of space, and none has succeeded since. */
   #isFull = false
@@ -54,9 +56,14 @@ export class DiskWatch implements StorageState {
     this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS).unref()
   }
 
-  /** Everything is open: from now on the ballast is kept. */
-  async keepBallast(): Promise<void> {
+  /**
+   * Everything is open: from now on the ballast is kept.
+   *
+   * @param backlogBytes what the backlog will take in the store
+   */
+  async keepReserve(backlogBytes: () => number): Promise<void> {
     await this.#looking
+    this.#backlogBytes = backlogBytes
     this.#keepsBallast = true
     await this.look()
   }
@@ -91,7 +98,7 @@ export class DiskWatch implements StorageState {
       detail: isShort
         ? `${free} and needs ${sizeText(neededBytes)}.`
         : `${free}, and a write failed for lack of space.`,
-      hint: `Free space on the volume of ${resolve(this.#dataDir)}.`,
+      hint: `Free space on the volume of ${resolve(this.#dataDir)}, or enlarge it.`,
     }
   }
 
@@ -110,7 +117,9 @@ export class DiskWatch implements StorageState {
       this.#isFull = true
     }
     const { freeBytes, totalBytes } = await readDiskSpace(this.#dataDir)
-    this.#room = { freeBytes, freeBytesMin: freeSpaceMin(this.#freeDiskMin, totalBytes) }
+    const ruleBytes = freeSpaceMin(this.#freeDiskMin, totalBytes)
+    const backlogBytes = ruleBytes === 0 ? 0 : this.#backlogBytes()
+    this.#room = { freeBytes, freeBytesMin: ruleBytes + backlogBytes }
     this.#judge()
   }
 

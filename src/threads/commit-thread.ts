@@ -15,6 +15,7 @@ import type { GroupResult } from '../sqlite/commit/group-frame.ts'
 import { Ledger } from '../sqlite/ledger/ledger.ts'
 import { LogKeeper } from '../sqlite/log/log-keeper.ts'
 import { BelievedClock } from '../system/believed-clock.ts'
+import { logBytesMax } from '../domain/limits.ts'
 import { systemClock } from '../system/clock.ts'
 import type { CommitThreadData, LookUpAnswer } from './messages.ts'
 
@@ -27,7 +28,7 @@ await once(port, 'message')
 /** How often finished rows are deleted while nothing is committed. */
 const TIDY_EVERY_MS = 1_000
 
-const LOG_KEEPING = { bytesMax: 4 * 2 ** 20, mode: 'PASSIVE' } as const
+const LOG_KEEPING = { bytesMax: logBytesMax.control, mode: 'PASSIVE' } as const
 
 const control = openControl(dataDir)
 const log = new LogKeeper(control, LOG_KEEPING)

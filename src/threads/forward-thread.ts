@@ -4,6 +4,7 @@
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
+import { storeWriteMeasurementsMax } from '../domain/limits.ts'
 import { Forwarding } from '../ingest/forwarding.ts'
 import { MemoryLeases } from '../memory/leases.ts'
 import { createDeletionJobs } from '../sqlite/control/sensor-deletion-jobs.ts'
@@ -22,7 +23,7 @@ import type { ForwardAnswer, ForwardRequest, ForwardThreadData } from './message
  * Measurements per write. For the embedded store: enough for summaries to pay, and few enough to
  * become readable soon. For InfluxDB: several requests, which keep it busy.
  */
-const BATCH_MEASUREMENTS_MAX = { embedded: 32_000, influx: 64_000 }
+const BATCH_MEASUREMENTS_MAX = { embedded: storeWriteMeasurementsMax, influx: 64_000 }
 
 /** Of 19: forwarding still gets some time when both cores are busy. */
 const NICENESS_BEHIND_ACKNOWLEDGING = 15

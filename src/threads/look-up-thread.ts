@@ -6,6 +6,7 @@
 
 import { once } from 'node:events'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { epochsWaitingMax } from '../domain/limits.ts'
 import type { CommitRequest } from '../sqlite/commit/commit-channel.ts'
 import { CONTROL_FILE, LEDGER_FILE, openForReading } from '../sqlite/database.ts'
 import { EventKeyCipher, readEventSecret } from '../sqlite/event-key.ts'
@@ -19,9 +20,6 @@ import type {
   SealStarted,
   SealThreadRequest,
 } from './messages.ts'
-
-/** Beyond this many epochs waiting to be sealed, groups wait for the seal thread. */
-const EPOCHS_WAITING_MAX = 3
 
 const { dataDir, requests, commits, seals } = workerData as LookUpThreadData
 const port = parentPort
@@ -61,7 +59,7 @@ function readSecret(): Uint8Array {
 }
 
 function lookUp(request: Extract<CommitRequest, { group: unknown }>): void {
-  if (epochsWaiting >= EPOCHS_WAITING_MAX) {
+  if (epochsWaiting >= epochsWaitingMax) {
     heldBack.push(request)
     return
   }

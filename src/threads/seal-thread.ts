@@ -4,6 +4,7 @@
 import { once } from 'node:events'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
+import { logBytesMax } from '../domain/limits.ts'
 import {
   CONTROL_FILE,
   DamagedData,
@@ -36,7 +37,7 @@ import type {
  * sync what it has added to the file itself. Readers take some milliseconds; backups are not waited
  * for.
  */
-const LOG_KEEPING = { bytesMax: 32 * 2 ** 20, mode: 'RESTART' } as const
+const LOG_KEEPING = { bytesMax: logBytesMax.ledger, mode: 'RESTART' } as const
 const READERS_WAIT_MS = 50
 
 /** How long to wait before trying again on a full disk. */

@@ -9,6 +9,7 @@ import { rmdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { runCommand } from '../support/command.ts'
 import { useDiskFaults } from '../support/disk-faults.ts'
 import {
   answering,
@@ -230,8 +231,25 @@ describe('thermolog doctor on a machine', () => {
         ({ code }: NodeJS.ErrnoException) => code,
       )
       expect(filled).to.equal('ENOSPC')
-      const report = await test().examine({ MIN_FREE_DISK: '1MiB' }, volume)
-      expectFirst(report, 'disk', /has 0\.0 MiB free: with less than 1\.0 MiB submissions are/)
+      const report = await test().examine({}, volume)
+      expectFirst(report, 'disk', /has 0\.0 MiB free: with less than 2\d\d\.\d MiB submissions are/)
+    })
+
+    it('names one that is too small for new data, as a start does', async () => {
+      const lack = /its volume has \d+\.\d MiB free, and new data need 4\d\d\.\d MiB/
+      const fresh = join(volume, 'fresh')
+      const report = await test().examine({}, fresh)
+      expectFirst(report, 'disk', lack)
+      expect(report.checks[0]?.remedy).to.equal(
+        `free space on the volume of ${fresh}, or enlarge it`,
+      )
+      const { exitCode, stderr } = await runCommand(fresh, ['serve'], { PORT: test().port })
+      expect(stderr)
+        .to.match(lack)
+        .and.match(/: free space there, or use a larger volume$/m)
+      expect(exitCode).to.equal(2)
+      await mkdir(fresh, { recursive: true })
+      expectFirst(await test().examine({}, fresh), 'disk', lack)
     })
 
     it('names one that is read-only', async () => {

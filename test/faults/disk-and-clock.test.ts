@@ -15,6 +15,7 @@ import { byLength } from '../support/length.ts'
 import { expectClean } from '../support/verify.ts'
 
 const DAY_MS = 86_400_000
+const HISTORY = 'from=2025-11-01T00:00:00Z&to=2026-02-01T00:00:00Z&bucket=day'
 const FILL_MAX = 2_000_000
 const FRAME_HEADER_BYTES = 24
 const LOG_HEADER_BYTES = 32
@@ -42,8 +43,15 @@ describe('a service on a full disk', () => {
     expect(await service.fill(FILL_MAX)).to.equal(503)
     const { acknowledged } = service
     expect(acknowledged).to.be.greaterThan(1_000)
-    const { status } = await service.send({ path: '/api/v1/sensors' })
-    expect(status).to.equal(200)
+    for (let start = 1; start <= 3; start++) {
+      const { status, body } = await service.send({ path: '/api/v1/sensors' })
+      expect(status).to.equal(200)
+      const path = `/api/v1/sensors/${body.data[0].id}/measurements?${HISTORY}`
+      const { points } = (await service.send({ path })).body.data
+      expect(points.length, `start ${start}`).to.be.greaterThan(0)
+      await service.stop('SIGKILL')
+      expect(await service.start(), `start ${start}`).to.equal(true)
+    }
     await service.stop('SIGKILL')
     expect(mount('remount,size=64m')).to.equal(true)
     expect(await service.start()).to.equal(true)

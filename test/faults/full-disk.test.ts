@@ -13,7 +13,7 @@ import { leaveOut } from '../support/left-out.ts'
 import { until } from '../support/until.ts'
 import { expectClean } from '../support/verify.ts'
 
-const STARTS = 5
+const STARTS = 3
 const BATCH = 500
 const STORED_BATCHES = 20
 /** More than the pages of a file of this size, or of its log, can take that are free inside it. */
@@ -82,12 +82,7 @@ describe('a service that starts on a full disk', () => {
     expect(await submitNext()).to.equal(503)
   }
 
-  const userCreate = (name = 'late') => {
-    const args = ['user', 'create', '--email', `${name}@example.org`]
-    return runCommand(service.dataDir, args, { MIN_FREE_DISK: '0B' })
-  }
-
-  it('says that it is full when a write has found no room, whatever MIN_FREE_DISK is', async () => {
+  async function fillUntilRefused(): Promise<void> {
     await fillToTheLastByte()
     for (let sent = 0; (await submitNext()) !== 503; sent++) {
       expect(sent).to.be.lessThan(FULL_BATCHES_MAX)
@@ -98,6 +93,15 @@ describe('a service that starts on a full disk', () => {
       return LACKS_ROOM.test(String(body.detail))
     })
     await expectFull()
+  }
+
+  const userCreate = (name = 'late') => {
+    const args = ['user', 'create', '--email', `${name}@example.org`]
+    return runCommand(service.dataDir, args, { MIN_FREE_DISK: '0B' })
+  }
+
+  it('says that it is full when a write has found no room, whatever MIN_FREE_DISK is', async () => {
+    await fillUntilRefused()
   })
 
   it('comes up as often as it has to, is read, and refuses what it cannot keep', async () => {
@@ -109,7 +113,8 @@ describe('a service that starts on a full disk', () => {
       expect(sensors.status).to.equal(200)
       const path = `/api/v1/sensors/${sensors.body.data[0].id}/measurements?${DAYS}`
       expect((await service.send({ path })).status).to.equal(200)
-      await expectFull()
+      // The start has given up the space of the logs.
+      await fillUntilRefused()
     }
   })
 
@@ -133,7 +138,7 @@ describe('a service that starts on a full disk', () => {
       if (isServing) await fillItsLog()
       const { exitCode, stderr } = await userCreate()
       expect(stderr).to.match(/^thermolog: The volume of DATA_DIR has 0\.\d MiB free/m)
-      expect(stderr).to.include(`Free space on the volume of ${service.dataDir}.`)
+      expect(stderr).to.include(`Free space on the volume of ${service.dataDir}, or enlarge it.`)
       expect(exitCode).to.equal(1)
     }
   })
@@ -153,5 +158,52 @@ describe('a service that starts on a full disk', () => {
     await service.check()
     await service.stop()
     expect(await expectClean(service.dataDir)).to.be.at.least(acknowledged)
+  })
+})
+
+describe('a service whose logs have filled the disk', () => {
+  let folder: string
+  let service: FaultyService
+  const mount = (options: string) =>
+    spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status
+
+  before(async function () {
+    folder = await mkdtemp(join(tmpdir(), 'thermolog-logs-'))
+    if (mount('size=60m') !== 0) leaveOut(this, 'the right to mount')
+    service = new FaultyService(folder, {})
+    await service.start()
+    await service.prepare()
+  })
+  after(async () => {
+    if (service?.isRunning) await service.stop('SIGKILL')
+    spawnSync('umount', [folder])
+    await rm(folder, { recursive: true })
+  })
+
+  /** Of a hundred sensors, so that most pages of the store are in its log alone. */
+  function submitFleet(batch: number): Promise<number> {
+    const events = Array.from({ length: BATCH }, (_, at) => {
+      const timestamp = new Date(START_MS - (batch * BATCH + at) * 1_000).toISOString()
+      return { event_id: `fleet/${batch * BATCH + at}`, sn: `s${at % 100}`, temp: 1, timestamp }
+    })
+    return service.submit({ events, isAcknowledged: false })
+  }
+
+  it('starts and is read before there is room for them, and then loses nothing', async () => {
+    let stored = 0
+    while ((await submitFleet(stored)) === 201) stored++
+    expect(stored).to.be.within(STORED_BATCHES, 20 * FULL_BATCHES_MAX)
+    for (let start = 1; start <= STARTS; start++) {
+      await service.stop('SIGKILL')
+      expect(await service.start(), `start ${start}`).to.equal(true)
+      const sensors = await service.send({ path: '/api/v1/sensors' })
+      const path = `/api/v1/sensors/${sensors.body.data[0].id}/measurements?${DAYS}`
+      expect((await service.send({ path })).status).to.equal(200)
+    }
+    expect(mount('remount,size=400m')).to.equal(0)
+    await service.runRound()
+    await service.check()
+    await service.stop()
+    expect(await expectClean(service.dataDir)).to.be.at.least(stored * BATCH)
   })
 })

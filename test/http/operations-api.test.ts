@@ -1,5 +1,9 @@
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { explanationOf } from '../../src/http/answers/problems.ts'
+import { createFleetToken } from '../support/fleet-token.ts'
 import { send } from '../support/http.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
@@ -51,8 +55,9 @@ describe('the public endpoints', () => {
   })
 
   it('tell that the disk has too little room, before a submission is read', async () => {
-    const full = await startService({ MIN_FREE_DISK: '99999999TiB' })
-    const token = await full.createToken('a@example.org')
+    const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-full-'))
+    const token = await createFleetToken(dataDir, 'a@example.org')
+    const full = await startService({ DATA_DIR: dataDir, MIN_FREE_DISK: '99999999TiB' })
     const ready = await send(full.url, { path: '/readyz' })
     expect([ready.status, ready.body.code]).to.deep.equal([503, 'storage_full'])
     const path = '/api/v1/measurements'

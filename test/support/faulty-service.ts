@@ -103,13 +103,14 @@ export class FaultyService {
   }
 
   /** The same on a copy of its directory, with the same rounds to check; it does not run. */
-  async copyTo(folder: string): Promise<FaultyService> {
-    const copy = new FaultyService(folder, this.#environment)
+  async copyTo(folder: string, environment = this.#environment): Promise<FaultyService> {
+    const copy = new FaultyService(folder, environment)
     // What a killed service leaves of its socket cannot be copied.
     const filter = (path: string) => !path.endsWith('.sock')
     await cp(this.dataDir, copy.dataDir, { recursive: true, filter })
     copy.#token = this.#token
     copy.#rounds = structuredClone(this.#rounds)
+    copy.#filled = structuredClone(this.#filled)
     return copy
   }
 

@@ -29,7 +29,7 @@ export interface TestService {
 
 /** @param settings of the environment, over those of a test */
 export async function startService(settings: Environment = {}): Promise<TestService> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
+  const dataDir = settings['DATA_DIR'] ?? (await mkdtemp(join(tmpdir(), 'thermolog-')))
   const clock = new FakeClock()
   const log = new RecordingLog()
   const config = loadConfig({ PORT: '0', DATA_DIR: dataDir, ...settings })

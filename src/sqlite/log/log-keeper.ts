@@ -62,6 +62,13 @@ export class LogKeeper {
     return { salts: readSalts(this.#log), frames }
   }
 
+  /** Whether more than may be in a log is not known to be durable, so that it cannot be moved. */
+  get isFarAhead(): boolean {
+    const { salts, frames } = this.position()
+    const durable = this.#noted?.salts === salts ? this.#noted.frames : 0
+    return frames - durable >= this.#framesMax
+  }
+
   /** Closes the file. The last connection to it empties the log and removes it. */
   close(): void {
     const file = this.#db.name

@@ -16,8 +16,11 @@ import type { Statement, Transaction } from 'better-sqlite3'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
 import type { MeasurementWriter, StoreBatch, ToSetAside } from '../../ports/measurement-store.ts'
 import { StoreUnavailable } from '../../domain/errors.ts'
+import { logBytesMax } from '../../domain/limits.ts'
 import type { MeasurementColumns } from '../../domain/measurement-columns.ts'
+import type { Connection } from '../database.ts'
 import { damagedSeries, isDamage, MEASUREMENTS_FILE, openForWriting } from '../database.ts'
+import { hasRoomToMove } from '../log/empty-logs.ts'
 import { LogKeeper } from '../log/log-keeper.ts'
 import { BulkStatement } from './bulk-statement.ts'
 import { Rollups } from './rollups.ts'
@@ -34,7 +37,7 @@ const CACHE_KIB = 16_384
 const PAGE_BYTES = 2_048
 
 /** A page changed by several batches is copied into the file only once. */
-const LOG_KEEPING = { bytesMax: 64 * 2 ** 20, mode: 'PASSIVE' } as const
+const LOG_KEEPING = { bytesMax: logBytesMax.measurements, mode: 'PASSIVE' } as const
 
 /** A deletion syncs what it has done after so many of its steps, so that the log stays short. */
 const DELETIONS_PER_SYNC = 32
@@ -58,6 +61,7 @@ const TAKEN = 'another measurement is stored at its time and tie-break'
 type WrittenBatch = StoreBatch & { readonly place?: JournalPlace }
 
 export class SqliteMeasurementWriter implements MeasurementWriter {
+  readonly #db: Connection
   readonly #file: string
   readonly #hasAny: Statement
   readonly #insertMissing: Statement
@@ -68,6 +72,7 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   readonly #setWritten
   readonly #keeper: LogKeeper
   readonly #deletions: readonly DeleteSomeRows[]
+  #mayWrite = false
   #log: Promise<FileHandle> | undefined
   /** Why it is unknown what is on disk. */
   #syncFailure: Error | undefined
@@ -75,12 +80,11 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   /** Opens `file`, creating it if necessary. */
   constructor(file: string) {
     const db = openForWriting(file, MEASUREMENT_MIGRATIONS, PAGE_BYTES)
-    // What the previous process did not sync is readable but perhaps not on disk: sync it first.
-    db.pragma('wal_checkpoint(PASSIVE)')
     db.pragma('synchronous = NORMAL')
     // Statements with several rows keep their undo data until they end, by default in a file.
     db.pragma('temp_store = MEMORY')
     db.pragma(`cache_size = -${CACHE_KIB}`)
+    this.#db = db
     this.#keeper = new LogKeeper(db, LOG_KEEPING)
     this.#file = file
     this.#hasAny = db.prepare(HAS_ANY)
@@ -101,6 +105,8 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
    * are ignored: sensor names are read from the control data.
    */
   async write(batch: WrittenBatch): Promise<readonly ToSetAside[]> {
+    this.#beginWriting()
+    if (this.#keeper.isFarAhead) await this.sync()
     const runs = sensorRuns(batch.measurements)
     const write = (some: SensorRun[]) => unlessDamaged(() => this.#writeRuns.immediate(some, batch))
     // One sensor at a time: those with whole pages go on.
@@ -123,6 +129,7 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   }
 
   async deleteSensor({ sensorId }: { sensorId: number }): Promise<void> {
+    this.#beginWriting()
     try {
       for (const deleteSomeRows of this.#deletions) await this.#deleteAll(deleteSomeRows, sensorId)
     } catch (error) {
@@ -140,6 +147,20 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   async close(): Promise<void> {
     await (await this.#log)?.close()
     this.#keeper.close()
+  }
+
+  /**
+   * What the previous process did not sync is readable but perhaps not on disk: it is moved into
+   * the file, synced, before anything else is written. Without room for that, histories are still
+   * read.
+   *
+   * @throws StoreUnavailable
+   */
+  #beginWriting(): void {
+    if (this.#mayWrite) return
+    if (!hasRoomToMove(this.#db)) throw new StoreUnavailable('the disk is full')
+    this.#db.pragma('wal_checkpoint(PASSIVE)')
+    this.#mayWrite = true
   }
 
   async #deleteAll(deleteSomeRows: DeleteSomeRows, sensorId: number): Promise<void> {
