@@ -6,6 +6,7 @@
 
 import { once } from 'node:events'
 import { parentPort, workerData } from 'node:worker_threads'
+import { UserDeletions } from '../sqlite/control/deletions.ts'
 import { createControlCommands } from '../sqlite/control/control-commands.ts'
 import { openControl } from '../sqlite/control/schema.ts'
 import type { CommitAnswer, CommitRequest } from '../sqlite/commit/commit-channel.ts'
@@ -25,7 +26,7 @@ const port = parentPort
 if (port === null) throw new Error('BUG: the commit thread is started as a program')
 await once(port, 'message')
 
-/** How often finished rows are deleted while nothing is committed. */
+/** How often finished rows, and those of deleted users, are deleted while nothing is committed. */
 const TIDY_EVERY_MS = 1_000
 
 const LOG_KEEPING = { bytesMax: logBytesMax.control, mode: 'PASSIVE' } as const
@@ -39,8 +40,10 @@ const ledger = new Ledger({ control, ledger: ledgerFile }, epochEvents, (request
 const clock = new BelievedClock(systemClock)
 clock.watch()
 const committer = new Committer(control, ledger, clock, data)
-const commands = createControlCommands(control, committer.sensors, clock, data)
-const tidying = setInterval(tidy, TIDY_EVERY_MS)
+const deletions = new UserDeletions(control, clock)
+const commands = createControlCommands(control, committer.sensors, clock, { ...data, deletions })
+const tidying = setInterval(keepTidy, TIDY_EVERY_MS)
+let tidyingOn: NodeJS.Immediate | undefined
 
 lookUps.on('message', (request: LookUpAnswer) => {
   if ('group' in request) commitGroup(request)
@@ -84,19 +87,39 @@ function runCommand(request: Extract<CommitRequest, { command: unknown }>): void
   }
 }
 
-// Rows that cannot be deleted on a full disk are deleted later.
-function tidy(): void {
+/** Goes on at once while a user is being deleted, with groups in between. */
+function keepTidy(): void {
+  clearImmediate(tidyingOn)
+  const hasMore = tidy() && continueDeletions()
+  tidyingOn = hasMore ? setImmediate(keepTidy) : undefined
+}
+
+function tidy(): boolean {
+  return ifRoom(() => committer.tidy())
+}
+
+/** @returns whether there is more to do now */
+function continueDeletions(): boolean {
+  return ifRoom(() => deletions.continue()) && deletions.isPending
+}
+
+/** What cannot be deleted on a full disk is deleted later. @returns whether there was room */
+function ifRoom(deleteSome: () => void): boolean {
   try {
-    committer.tidy()
+    deleteSome()
     log.noteCommitted()
+    return true
   } catch (error) {
     if (!isStorageFull(error)) throw error
+    return false
   }
 }
 
 function finish(id: number): void {
   clearInterval(tidying)
+  clearImmediate(tidyingOn)
   tidy()
+  while (continueDeletions());
   ledgerFile.close()
   lookUps.close()
   answer({ id, result: undefined })

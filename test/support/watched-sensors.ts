@@ -4,6 +4,7 @@
 import type { Sensor } from '../../src/domain/sensor.ts'
 import type { Clock } from '../../src/ports/system.ts'
 import { createControlCommands } from '../../src/sqlite/control/control-commands.ts'
+import { UserDeletions } from '../../src/sqlite/control/deletions.ts'
 import { createControlReader } from '../../src/sqlite/control/control-reader.ts'
 import { CommitterBench } from './committer.ts'
 
@@ -20,7 +21,7 @@ export class WatchedSensors {
     this.bench.control,
     this.bench.committer.sensors,
     this.clock,
-    this.bench.settings,
+    { ...this.bench.settings, deletions: new UserDeletions(this.bench.control, this.clock) },
   )
 
   readonly #times = new Map<number, number[]>()

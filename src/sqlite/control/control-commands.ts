@@ -10,6 +10,7 @@ import type { Connection } from '../database.ts'
 import { SetAside } from '../journal/set-aside.ts'
 import { FlowRunner } from '../run-flow.ts'
 import { acceptReceipt } from './receipts.ts'
+import type { UserDeletions } from './deletions.ts'
 import { sensorCommands } from './sensor-commands.ts'
 
 /** The calls of a port, but answered synchronously. */
@@ -45,7 +46,7 @@ export function createControlCommands(
   db: Connection,
   directory: SensorDirectory,
   clock: Clock,
-  settings: { readonly sensorsPerUserMax: number },
+  settings: { readonly sensorsPerUserMax: number; readonly deletions: UserDeletions },
 ): ControlCommands {
   const setAside = new SetAside(db)
   return {

@@ -4,17 +4,14 @@
 import { mayLeave } from '../../control/users.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { Sensor, SensorChange } from '../../domain/sensor.ts'
-import { DAY_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
 import type { SensorDirectory } from '../commit/sensor-directory.ts'
 import type { Connection } from '../database.ts'
 import { FlowRunner } from '../run-flow.ts'
+import { deleteSensorRows, nextSeq } from './deletions.ts'
+import type { UserDeletions } from './deletions.ts'
 import { SENSOR_READS } from './sensor-reads.ts'
 
-// Tokens and identities are deleted with it.
-const DELETE_USER = 'DELETE FROM users WHERE id = ?'
-const WIPE_SERIAL_NUMBERS = `
-  UPDATE sensors SET serial_number = '', serial_number_key = '' WHERE user_id = ?`
 const INSERT_SENSOR = `
   INSERT INTO sensors
     (id, user_id, serial_number, serial_number_key, alias, created_at_ms, info_at_ms, changed_seq)
@@ -26,22 +23,6 @@ const CHANGE_SENSOR = `
     compensated_seq =
       iif(@compensation <> compensation_celsius, @seq, compensated_seq)
   WHERE id = @sensorId AND user_id = @userId AND deleted_at_ms IS NULL`
-const DELETE_SENSORS = `
-  UPDATE sensors SET deleted_at_ms = @nowMs, changed_seq = @seq, alias = '',
-    compensation_celsius = 0
-  WHERE user_id = @userId AND deleted_at_ms IS NULL`
-const DELETE_ALL = `${DELETE_SENSORS} RETURNING id`
-const DELETE_ONE = `${DELETE_SENSORS} AND id = @sensorId RETURNING id`
-// The accepted days tell between which times a sensor's measurements lie.
-const ORDER_DELETIONS = `
-  INSERT INTO sensor_deletions (sensor_id, user_id, start_ms, stop_ms, after_seq, due_at_ms)
-  SELECT value, @userId, ifnull(min(day), 0) * ${DAY_MS}, (ifnull(max(day), -1) + 1) * ${DAY_MS},
-    @seq - 1, @nowMs
-  FROM json_each(@ids) LEFT JOIN accepted_per_day ON sensor_id = value GROUP BY value`
-const forgetIn = (table: string) => `
-  DELETE FROM ${table} WHERE sensor_id IN (SELECT value FROM json_each(@ids))`
-const FORGET = ['sensor_latest', 'history_revisions', 'accepted_per_day', 'set_aside'].map(forgetIn)
-const LAST_SEQ = "SELECT seq FROM sqlite_sequence WHERE name = 'journal'"
 const NOTE_PASS =
   'UPDATE sensor_deletions SET passes = passes + 1, due_at_ms = ? WHERE sensor_id = ?'
 // After a crash, the rows after the watermark are forwarded again, and the watermark is saved late.
@@ -60,25 +41,25 @@ export function sensorCommands(
   db: Connection,
   directory: SensorDirectory,
   clock: Clock,
-  { sensorsPerUserMax }: { readonly sensorsPerUserMax: number },
+  settings: { readonly sensorsPerUserMax: number; readonly deletions: UserDeletions },
 ) {
+  const { sensorsPerUserMax, deletions } = settings
   const flows = new FlowRunner(db)
   const inTransaction = <Result>(work: (nowMs: number) => Result): Result =>
     db.transaction(() => work(clock.nowMs())).immediate()
+  const deleteUser = (userId: number, mayBegin: (nowMs: number) => boolean) => {
+    const sensors = inTransaction((nowMs) =>
+      mayBegin(nowMs) ? deletions.begin(userId, nowMs) : undefined,
+    )
+    if (sensors === undefined) return undefined
+    deletions.noteBegun(userId)
+    directory.closeUser(userId)
+    return sensors
+  }
   return {
-    deleteUser: (userId: number): number | undefined => {
-      const deleted = inTransaction((nowMs) => deleteUserRows(db, userId, nowMs))
-      directory.closeUser(userId)
-      return deleted
-    },
-    deleteAccount: (userId: number): boolean => {
-      const isDeleted = inTransaction((nowMs) => {
-        const isAllowed = flows.run(mayLeave(userId, nowMs))
-        return isAllowed && deleteUserRows(db, userId, nowMs) !== undefined
-      })
-      if (isDeleted) directory.closeUser(userId)
-      return isDeleted
-    },
+    deleteUser: (userId: number): number | undefined => deleteUser(userId, () => true),
+    deleteAccount: (userId: number): boolean =>
+      deleteUser(userId, (nowMs) => flows.run(mayLeave(userId, nowMs))) !== undefined,
     createSensor: (
       userId: number,
       serialNumber: string,
@@ -109,7 +90,7 @@ export function sensorCommands(
     },
     deleteSensor: (userId: number, sensorId: number): boolean => {
       const wasThere = inTransaction((nowMs) => {
-        const isDeleted = deleteSensorRows(db, { userId, nowMs, sensorId }) > 0
+        const isDeleted = deleteSensorRows(db, { userId, nowMs, ids: [sensorId] }) > 0
         // The row that cursors are compared with.
         if (isDeleted) db.prepare(INSERT_EMPTY_ROW).run(nowMs)
         return isDeleted
@@ -122,29 +103,4 @@ export function sensorCommands(
       else db.prepare(NOTE_PASS).run(dueAtMs, sensorId)
     },
   }
-}
-
-/** @returns how many sensors they had, `undefined` if there is no such user */
-function deleteUserRows(db: Connection, userId: number, nowMs: number): number | undefined {
-  const sensors = deleteSensorRows(db, { userId, nowMs })
-  db.prepare(WIPE_SERIAL_NUMBERS).run(userId)
-  return db.prepare(DELETE_USER).run(userId).changes > 0 ? sensors : undefined
-}
-
-/** Without a `sensorId`, all of the user's. @returns how many were there */
-function deleteSensorRows(
-  db: Connection,
-  order: { readonly userId: number; readonly nowMs: number; readonly sensorId?: number },
-): number {
-  const of = { ...order, seq: nextSeq(db) }
-  const deletion = db.prepare(order.sensorId === undefined ? DELETE_ALL : DELETE_ONE)
-  const deleted = deletion.pluck().all(of)
-  const sensors = { ...of, ids: JSON.stringify(deleted) }
-  for (const sql of [ORDER_DELETIONS, ...FORGET]) db.prepare(sql).run(sensors)
-  return deleted.length
-}
-
-/** Of the row that this transaction is about to write. */
-function nextSeq(db: Connection): number {
-  return (db.prepare<[], number>(LAST_SEQ).pluck().get() ?? 0) + 1
 }

@@ -6,6 +6,7 @@ import type { SubmittedMeasurement } from '../../../src/domain/measurement.ts'
 import type { VerifiedIdentity } from '../../../src/domain/access.ts'
 import { createControlCommands } from '../../../src/sqlite/control/control-commands.ts'
 import type { ControlCommands } from '../../../src/sqlite/control/control-commands.ts'
+import { UserDeletions } from '../../../src/sqlite/control/deletions.ts'
 import { CommitterBench } from '../../support/committer.ts'
 
 const NOW_MS = 1_800_000_000_000
@@ -22,10 +23,13 @@ describe('ControlCommands', () => {
   let commands: ControlCommands
   let tokens = 0
 
+  const clock = { nowMs: () => bench.nowMs, monotonicMs: () => bench.nowMs }
+  const newDeletions = () => new UserDeletions(bench.control, clock)
+
   beforeEach(() => {
     bench = new CommitterBench()
-    const clock = { nowMs: () => bench.nowMs, monotonicMs: () => bench.nowMs }
-    commands = createControlCommands(bench.control, bench.committer.sensors, clock, bench.settings)
+    const settings = { ...bench.settings, deletions: newDeletions() }
+    commands = createControlCommands(bench.control, bench.committer.sensors, clock, settings)
   })
   afterEach(() => bench.close())
 
@@ -76,6 +80,30 @@ describe('ControlCommands', () => {
         { sensor_id: 2, user_id: userId },
       ])
       expect(commands.deleteUser(userId)).to.equal(undefined)
+    })
+
+    it('deletes a few sensors at a time, and goes on after a crash', () => {
+      const userId = signIn()?.user.id ?? 0
+      const other = signIn({ subject: 'eve', email: 'eve@example.org' })?.user.id ?? 0
+      for (let sensor = 0; sensor < 450; sensor++) {
+        submit(userId, { eventId: `${sensor}`, serialNumber: `${sensor}` })
+      }
+      submit(other)
+      commands.deleteSensor(userId, 450)
+      expect(commands.deleteUser(userId)).to.equal(449)
+      expect(submit(userId, { eventId: 'e-2', serialNumber: '0' }).rejections).to.have.lengthOf(1)
+      const live = () => rows('SELECT id FROM sensors WHERE deleted_at_ms IS NULL').length
+      const counts = [live()]
+      for (const deletions = newDeletions(); deletions.isPending; counts.push(live())) {
+        deletions.continue()
+      }
+      expect(counts).to.deep.equal([350, 250, 150, 50, 1])
+      expect(newDeletions().isPending).to.equal(false)
+      for (const table of ['sensor_latest', 'accepted_per_day']) {
+        expect(rows(`SELECT DISTINCT sensor_id AS id FROM ${table}`)).to.deep.equal([{ id: 451 }])
+      }
+      expect(rows("SELECT id FROM sensors WHERE serial_number <> ''")).to.deep.equal([{ id: 451 }])
+      expect(rows('SELECT * FROM sensor_deletions')).to.have.lengthOf(450)
     })
 
     it('is through only when a crash would not bring the measurements back', () => {
