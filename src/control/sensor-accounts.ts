@@ -5,7 +5,7 @@
 import type { RawPoint } from '../domain/history.ts'
 import type { MeasurementColumns } from '../domain/measurement-columns.ts'
 import { AccountTally, addPending } from '../domain/sensor-account.ts'
-import type { SensorAccount } from '../domain/sensor-account.ts'
+import type { AccountedLatest, SensorAccount } from '../domain/sensor-account.ts'
 import { ONE_SHARD } from '../domain/shard.ts'
 import { DAY_MS } from '../domain/time.ts'
 import { counted, row, rows } from './flow.ts'
@@ -42,6 +42,8 @@ export interface AccountTables {
 interface SensorPoint extends RawPoint {
   readonly sensorId: number
 }
+
+interface LatestRow extends SensorPoint, AccountedLatest {}
 
 interface DayRow {
   readonly sensorId: number
@@ -90,7 +92,8 @@ const strayIn = (table: string) => `
 /** For one engine. */
 export function sensorAccounts({ latest, everSetAside, unforwarded, decode }: AccountTables) {
   const latestOf = `
-    SELECT s.id AS "sensorId", t.measured_at_ms AS "measuredAtMs", t.temp_celsius AS "rawCelsius"
+    SELECT s.id AS "sensorId", t.measured_at_ms AS "measuredAtMs", t.temp_celsius AS "rawCelsius",
+      t.gave_way_at_ms AS "gaveWayAtMs"
     FROM sensors s LEFT JOIN ${latest} t ON t.shard = s.shard AND t.sensor_id = s.id
     WHERE s.id = ANY ($1::bigint[]) AND s.deleted_at_ms IS NULL`
   const stray = `${strayIn('accepted_per_day')} UNION ALL ${strayIn(latest)} LIMIT 100`
@@ -112,9 +115,8 @@ export function sensorAccounts({ latest, everSetAside, unforwarded, decode }: Ac
     shards = ONE_SHARD.numbers,
   ): Flow<ReadonlyMap<number, SensorAccount>> {
     const accounts = new Map<number, AccountTally>()
-    for (const { sensorId, ...point } of yield* rows<SensorPoint>(latestOf, sensorIds)) {
-      const account = new AccountTally(sensorId)
-      if (point.measuredAtMs !== null) account.latest = point
+    for (const { sensorId, ...found } of yield* rows<LatestRow>(latestOf, sensorIds)) {
+      const account = new AccountTally(sensorId, found.measuredAtMs === null ? undefined : found)
       accounts.set(sensorId, account)
     }
     const live = [...accounts.keys()]

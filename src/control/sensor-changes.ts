@@ -1,7 +1,7 @@
 // Changes of a user's sensors since a client last looked, as both engines report them.
 
 import { changesAgeMsMax, deletionsNamedMax } from '../domain/limits.ts'
-import type { Sensor } from '../domain/sensor.ts'
+import type { OnlineTimes, Sensor } from '../domain/sensor.ts'
 import { HOUR_MS } from '../domain/time.ts'
 import type {
   ChangesCursor,
@@ -22,13 +22,13 @@ export interface Change {
   /** `null`: nothing was accepted. */
   readonly fromMs: number | null
   readonly isCompensated: boolean | 0 | 1
-  /** Whether it was online then but is not any more; `null`: it never was. */
-  readonly isSilent: boolean | 0 | 1 | null
+  /** Whether it was online then but is not any more. */
+  readonly isSilent: boolean | 0 | 1
 }
 
 /** Whether a cursor is recent enough to report changes since. */
-export function isRecent(seen: { readonly onlineSinceMs: number }, onlineSinceMs: number): boolean {
-  return seen.onlineSinceMs >= onlineSinceMs - changesAgeMsMax
+export function isRecent(seen: OnlineTimes, now: OnlineTimes): boolean {
+  return seen.sinceMs >= now.sinceMs - changesAgeMsMax
 }
 
 /**

@@ -1,6 +1,6 @@
 // Sensors as their users see them: the row, with the latest value.
 
-import type { DataVersion, Sensor } from '../domain/sensor.ts'
+import type { DataVersion, OnlineTimes, Sensor } from '../domain/sensor.ts'
 import { shardOf } from '../domain/shard.ts'
 import { row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
@@ -13,7 +13,7 @@ export interface SensorTables {
   readonly dataVersion: string
   /**
    * A statement: the version of everything shown of the user `$1`'s sensors in shard `$2`, with
-   * those online that were heard from, and measured, since `$3`.
+   * those online by the times `$3` and `$4`.
    */
   readonly readVersion: string
 }
@@ -23,6 +23,20 @@ export interface SensorRow extends Omit<Sensor, 'latest'> {
   readonly rawCelsius: number | null
   readonly dataVersion: DataVersion
 }
+
+/** SQL: whether the sensor with the latest value `t` is online by these times. */
+export function isOnlineAt(sinceMs: string, untilMs: string): string {
+  const isMeasured = `t.measured_at_ms BETWEEN ${sinceMs} AND ${untilMs}`
+  return `coalesce(t.last_seen_at_ms >= ${sinceMs} AND ${isMeasured}, false)`
+}
+
+/**
+ * SQL, for `readVersion`: how many sensors `t` are recent, and how many are not ahead. Without
+ * news, these become ever fewer, and those ever more: while both stay, so does who is online.
+ */
+export const ONLINE_COUNTS = `
+  count(*) FILTER (WHERE t.last_seen_at_ms >= $3 AND t.measured_at_ms >= $3) || ' ' ||
+    count(*) FILTER (WHERE t.measured_at_ms <= $4)`
 
 export function sensorColumns({ dataVersion }: SensorTables): string {
   return `
@@ -53,8 +67,8 @@ export function sensorReads(tables: SensorTables) {
     const found = yield* row<SensorRow>(findOfAnyone, sensorId)
     return found && toSensor(found)
   }
-  function* readSensorsVersion(userId: number, onlineSinceMs: number): Flow<string> {
-    const values = [userId, shardOf(userId), onlineSinceMs]
+  function* readSensorsVersion(userId: number, online: OnlineTimes): Flow<string> {
+    const values = [userId, shardOf(userId), online.sinceMs, online.untilMs]
     const found = yield* row<{ version: string }>(tables.readVersion, ...values)
     return found?.version ?? ''
   }

@@ -6,17 +6,34 @@ import { DAY_MS, floorToWindow } from './time.ts'
 /** Measurements by UTC day, identified by its start; days without any may be omitted. */
 export type DayCounts = ReadonlyMap<number, number>
 
+/** The latest value of a sensor, as the control data have it. */
+export interface AccountedLatest extends RawPoint {
+  /** The greatest latest time that gave way because it was ahead of now; 0: none ever did. */
+  readonly gaveWayAtMs: number
+}
+
+/** No measurement that was accepted is later. */
+export function newestAtMs({ measuredAtMs, gaveWayAtMs }: AccountedLatest): number {
+  return Math.max(measuredAtMs, gaveWayAtMs)
+}
+
+/** What some measurements of a sensor say of its latest value. */
+export interface LatestEvidence {
+  /** The one of its time; of several, the one accepted last. */
+  readonly atLatest: RawPoint | undefined
+  /** One later than any that was accepted. */
+  readonly later: RawPoint | undefined
+}
+
 /** Measurements of a sensor that were accepted and are not certainly in the store. */
-export interface Outstanding {
+export interface Outstanding extends LatestEvidence {
   readonly perDay: DayCounts
-  /** The newest; of several at the same time, the one accepted last. */
-  readonly newest: RawPoint | undefined
 }
 
 export interface SensorAccount {
   readonly sensorId: number
   readonly accepted: DayCounts
-  readonly latest: RawPoint | undefined
+  readonly latest: AccountedLatest | undefined
   /** In the journal, and not known to be forwarded. */
   readonly pending: Outstanding
   readonly setAside: Outstanding
@@ -24,14 +41,21 @@ export interface SensorAccount {
 
 class OutstandingTally implements Outstanding {
   readonly perDay = new Map<number, number>()
-  newest: RawPoint | undefined
+  readonly #latest: AccountedLatest | undefined
+  atLatest: RawPoint | undefined
+  later: RawPoint | undefined
+
+  constructor(latest: AccountedLatest | undefined) {
+    this.#latest = latest
+  }
 
   /** In order of acceptance, at least among measurements of the same time. */
   add(measuredAtMs: number, rawCelsius: number): void {
     const dayMs = floorToWindow(measuredAtMs, DAY_MS)
     this.perDay.set(dayMs, (this.perDay.get(dayMs) ?? 0) + 1)
-    if (this.newest !== undefined && measuredAtMs < this.newest.measuredAtMs) return
-    this.newest = { measuredAtMs, rawCelsius }
+    if (this.#latest === undefined) return
+    if (measuredAtMs === this.#latest.measuredAtMs) this.atLatest = { measuredAtMs, rawCelsius }
+    if (measuredAtMs > newestAtMs(this.#latest)) this.later = { measuredAtMs, rawCelsius }
   }
 }
 
@@ -39,12 +63,15 @@ class OutstandingTally implements Outstanding {
 export class AccountTally implements SensorAccount {
   readonly sensorId: number
   readonly accepted = new Map<number, number>()
-  latest: RawPoint | undefined
-  readonly pending = new OutstandingTally()
-  readonly setAside = new OutstandingTally()
+  readonly latest: AccountedLatest | undefined
+  readonly pending: OutstandingTally
+  readonly setAside: OutstandingTally
 
-  constructor(sensorId: number) {
+  constructor(sensorId: number, latest: AccountedLatest | undefined) {
     this.sensorId = sensorId
+    this.latest = latest
+    this.pending = new OutstandingTally(latest)
+    this.setAside = new OutstandingTally(latest)
   }
 }
 

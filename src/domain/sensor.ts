@@ -47,11 +47,51 @@ export function compensate(rawCelsius: number, compensationCelsius: number): num
   return compensationCelsius === 0 ? rawCelsius : roundCelsius(rawCelsius + compensationCelsius)
 }
 
-/** Online means recently heard from and recently measured: backfilled old data do not count. */
-export function isOnline(sensor: Sensor, nowMs: number, offlineAfterMs: number): boolean {
-  if (sensor.lastSeenAtMs === null || sensor.latest === null) return false
-  const oldestMs = nowMs - offlineAfterMs
-  return sensor.lastSeenAtMs >= oldestMs && sensor.latest.measuredAtMs >= oldestMs
+export interface OnlineSettings {
+  /** A sensor not heard from for this long is offline. */
+  readonly offlineAfterMs: number
+  /** How far ahead of its receipt a measurement may be. */
+  readonly futureMsMax: number
+}
+
+/** Online is who was heard from since the one, and whose latest time is between both. */
+export interface OnlineTimes {
+  readonly sinceMs: number
+  readonly untilMs: number
+}
+
+export function onlineTimes(
+  nowMs: number,
+  { offlineAfterMs, futureMsMax }: OnlineSettings,
+): OnlineTimes {
+  return { sinceMs: nowMs - offlineAfterMs, untilMs: nowMs + futureMsMax }
+}
+
+/**
+ * Online means recently heard from and recently measured: backfilled old data do not count, nor
+ * does what came while the service's own clock was ahead.
+ */
+export function isOnline(
+  { lastSeenAtMs, latest }: Sensor,
+  { sinceMs, untilMs }: OnlineTimes,
+): boolean {
+  if (lastSeenAtMs === null || latest === null) return false
+  const { measuredAtMs } = latest
+  return lastSeenAtMs >= sinceMs && measuredAtMs >= sinceMs && measuredAtMs <= untilMs
+}
+
+/**
+ * Whether a newly accepted measurement becomes the latest: it is not earlier, or the latest is
+ * later than anything accepted now, because the service's own clock was ahead then.
+ *
+ * @param acceptedMsMax MAX_FUTURE after the receipt
+ */
+export function becomesLatest(
+  measuredAtMs: number,
+  latestAtMs: number,
+  acceptedMsMax: number,
+): boolean {
+  return measuredAtMs >= latestAtMs || latestAtMs > acceptedMsMax
 }
 
 /**

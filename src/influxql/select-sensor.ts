@@ -26,8 +26,10 @@ type FieldValue = (state: SensorState, moment: Moment) => number | null
 const VALUES: Readonly<Record<Field, FieldValue>> = {
   compensation: ({ sensor }) => sensor.compensationCelsius,
   online: ({ isOnline }) => Number(isOnline),
-  silence: ({ sensor }, { nowMs }) => {
-    const sinceMs = sensor.latest?.measuredAtMs ?? sensor.createdAtMs
+  silence: ({ sensor: { latest, createdAtMs }, isOnline }, { nowMs }) => {
+    // Ahead of now, and yet not online: of a time that the service's clock got wrong.
+    const isAhead = latest !== null && latest.measuredAtMs > nowMs && !isOnline
+    const sinceMs = latest === null || isAhead ? createdAtMs : latest.measuredAtMs
     return Math.max(0, nowMs - sinceMs) / 1_000
   },
   temp: ({ sensor: { latest, compensationCelsius } }) =>

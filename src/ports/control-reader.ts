@@ -1,7 +1,7 @@
 // Reading users, access tokens and sensors.
 
 import type { AccessToken, Principal, User, UserIdentity } from '../domain/access.ts'
-import type { Sensor } from '../domain/sensor.ts'
+import type { OnlineTimes, Sensor } from '../domain/sensor.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { RefusedReader } from './refused.ts'
 import type { SensorChangesReader } from './sensor-changes.ts'
@@ -43,10 +43,8 @@ export interface ControlReader extends RefusedReader, SensorChangesReader, SignI
   /**
    * The version of everything shown of a user's sensors. It differs after every change and never
    * comes again, so sensors that are read after it may be newer, but are not taken for it later.
-   *
-   * @param onlineSinceMs a sensor heard from, and measured, since then is online
    */
-  readSensorsVersion(userId: number, onlineSinceMs: number): Promise<string>
+  readSensorsVersion(userId: number, online: OnlineTimes): Promise<string>
   /** The UTC days that a range touches, in ascending order, with the number accepted on each. */
   listAcceptedDays(sensorId: number, range: TimeRange): Promise<readonly AcceptedDay[]>
   /** Deleted sensors whose measurements are not yet gone from the store. */

@@ -1,6 +1,6 @@
 // What has changed of a user's sensors and their histories, for clients that keep them.
 
-import type { Sensor } from '../domain/sensor.ts'
+import type { OnlineTimes, Sensor } from '../domain/sensor.ts'
 
 /**
  * How far a client has followed a user's changes: letters, digits, `-` and `.`, opaque to all but
@@ -10,8 +10,7 @@ export type ChangesCursor = string
 
 export interface ChangesQuestion {
   readonly userId: number
-  /** A sensor heard from, and measured, since then is online. */
-  readonly onlineSinceMs: number
+  readonly online: OnlineTimes
   /** `undefined`: the client has nothing. */
   readonly since: ChangesCursor | undefined
 }

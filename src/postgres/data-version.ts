@@ -2,7 +2,7 @@
 // carry the epoch of the data: random, and new after each restore or promotion, because numbers may
 // repeat then.
 
-import type { DataVersion } from '../domain/sensor.ts'
+import type { DataVersion, OnlineTimes } from '../domain/sensor.ts'
 import type { ChangesCursor } from '../ports/sensor-changes.ts'
 import type { JournalPlace } from '../ports/journal-queue.ts'
 
@@ -39,8 +39,8 @@ export function pendingOf(version: DataVersion): {
 
 /** What a client that follows changes has seen. */
 export interface ClientSeen {
-  /** Sensors heard from since then were shown as online. */
-  readonly onlineSinceMs: number
+  /** By which sensors were shown online. */
+  readonly online: OnlineTimes
   readonly epoch: string
   /** Counts registrations, changes and deletions of the user's sensors. */
   readonly settings: number
@@ -51,19 +51,15 @@ export interface ClientSeen {
 /** Keeps numbers to nine digits even after a takeover. */
 const RADIX = 36
 
-export function changesCursorOf({
-  onlineSinceMs,
-  epoch,
-  settings,
-  heads,
-}: ClientSeen): ChangesCursor {
+export function changesCursorOf({ online, epoch, settings, heads }: ClientSeen): ChangesCursor {
   const numbers = [settings, ...heads].map((number) => number.toString(RADIX))
-  return [onlineSinceMs, epoch, ...numbers].join('.')
+  return [online.sinceMs, online.untilMs, epoch, ...numbers].join('.')
 }
 
 /** @param cursor empty for a client that has nothing: then the epoch is no one's */
 export function seenByClient(cursor: ChangesCursor): ClientSeen {
-  const [sinceMs, epoch = '', ...numbers] = cursor.split('.')
+  const [sinceMs, untilMs = 0, epoch = '', ...numbers] = cursor.split('.')
   const [settings = 0, ...heads] = numbers.map((digits) => parseInt(digits, RADIX))
-  return { onlineSinceMs: Number(sinceMs), epoch, settings, heads }
+  const online = { sinceMs: Number(sinceMs), untilMs: Number(untilMs) }
+  return { online, epoch, settings, heads }
 }

@@ -6,9 +6,9 @@
 // kept; a client that missed more has to start again.
 
 import { countUpTo } from '../domain/ascending.ts'
-import { isOnline } from '../domain/sensor.ts'
+import { isOnline, onlineTimes } from '../domain/sensor.ts'
 import { EVER } from '../domain/time.ts'
-import type { Sensor } from '../domain/sensor.ts'
+import type { OnlineSettings, OnlineTimes, Sensor } from '../domain/sensor.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ChangesCursor, SensorChanges } from '../ports/sensor-changes.ts'
 import type { Clock } from '../ports/system.ts'
@@ -61,8 +61,7 @@ export interface SubscriptionPlace {
   readonly missed: readonly LiveEvent[]
 }
 
-export interface SensorWatchSettings {
-  readonly offlineAfterMs: number
+export interface SensorWatchSettings extends OnlineSettings {
   readonly watchedDeletionsMax: number
 }
 
@@ -166,11 +165,11 @@ export class SensorWatch {
   }
 
   async #look(): Promise<void> {
-    const atMs = this.#with.clock.nowMs()
-    const changes = await this.#changesSince(this.#cursor, atMs)
+    const online = this.#onlineTimes()
+    const changes = await this.#changesSince(this.#cursor, online)
     this.#looks++
-    if (changes.isReset) this.#begin(changes.sensors, atMs)
-    else this.#noteChanges(changes, atMs)
+    if (changes.isReset) this.#begin(changes.sensors, online)
+    else this.#noteChanges(changes, online)
     this.#cursor = changes.cursor
     this.#endId = this.#idOf(changes.cursor)
     this.#tidy()
@@ -178,20 +177,23 @@ export class SensorWatch {
 
   async #placeAfter(eventId: string, since: ChangesCursor): Promise<SubscriptionPlace | undefined> {
     const { end } = this
-    const atMs = this.#with.clock.nowMs()
-    const changes = await this.#changesSince(since, atMs)
+    const online = this.#onlineTimes()
+    const changes = await this.#changesSince(since, online)
     if (changes.isReset || changes.deletedIds.length > this.#settings.watchedDeletionsMax) {
       return undefined
     }
-    const missed = missedOf(changes, (sensor) => this.#stateOf(sensor, atMs))
+    const missed = missedOf(changes, online)
     const id = this.#idOf(changes.cursor)
     if (missed.length === 0) return { ...end, id }
     return { ...end, id: eventId, missed: withIds(missed, eventId, id) }
   }
 
-  #changesSince(since: ChangesCursor | undefined, atMs: number): Promise<SensorChanges> {
-    const onlineSinceMs = atMs - this.#settings.offlineAfterMs
-    return this.#with.control.readChanges({ userId: this.#userId, onlineSinceMs, since })
+  #onlineTimes(): OnlineTimes {
+    return onlineTimes(this.#with.clock.nowMs(), this.#settings)
+  }
+
+  #changesSince(since: ChangesCursor | undefined, online: OnlineTimes): Promise<SensorChanges> {
+    return this.#with.control.readChanges({ userId: this.#userId, online, since })
   }
 
   #idOf(cursor: ChangesCursor): string {
@@ -199,13 +201,13 @@ export class SensorWatch {
   }
 
   /** At first, and if what has changed is unknown: then all clients have to begin again, too. */
-  #begin(sensors: readonly Sensor[], atMs: number): void {
+  #begin(sensors: readonly Sensor[], online: OnlineTimes): void {
     if (this.#cursor !== undefined) this.#forgottenNo = ++this.#lastNo
     this.#events.clear()
     this.#deleted.clear()
     this.#log = []
     for (const sensor of sensors) {
-      const state = this.#stateOf(sensor, atMs)
+      const state = stateOf(sensor, online)
       this.#events.set(sensor.id, {
         no: 0,
         sensorId: sensor.id,
@@ -216,7 +218,7 @@ export class SensorWatch {
     }
   }
 
-  #noteChanges(changes: SensorChanges, atMs: number): void {
+  #noteChanges(changes: SensorChanges, online: OnlineTimes): void {
     const { sensors, deletedIds } = changes
     for (const id of deletedIds) this.#noteDeletion(id)
     const fromMs = acceptedFromMs(changes)
@@ -224,7 +226,7 @@ export class SensorWatch {
     const first = Math.floor(((this.#looks * GOLDEN_RATIO) % 1) * sensors.length)
     const inOrder = [...sensors.slice(first), ...sensors.slice(0, first)]
     for (const sensor of inOrder) {
-      this.#noteSensor(this.#stateOf(sensor, atMs), fromMs.get(sensor.id))
+      this.#noteSensor(stateOf(sensor, online), fromMs.get(sensor.id))
     }
   }
 
@@ -268,10 +270,10 @@ export class SensorWatch {
   #indexAfter(no: number): number {
     return countUpTo(this.#log, no, (entry) => entry.no)
   }
+}
 
-  #stateOf(sensor: Sensor, atMs: number): SensorState {
-    return { sensor, isOnline: isOnline(sensor, atMs, this.#settings.offlineAfterMs) }
-  }
+function stateOf(sensor: Sensor, online: OnlineTimes): SensorState {
+  return { sensor, isOnline: isOnline(sensor, online) }
 }
 
 /** The oldest time accepted since, for each sensor with new measurements. */
@@ -283,17 +285,14 @@ function acceptedFromMs({ histories }: SensorChanges): ReadonlyMap<number, numbe
   )
 }
 
-function missedOf(
-  changes: SensorChanges,
-  stateOf: (sensor: Sensor) => SensorState,
-): readonly SensorNewsEvent[] {
+function missedOf(changes: SensorChanges, online: OnlineTimes): readonly SensorNewsEvent[] {
   const fromMs = acceptedFromMs(changes)
   const silent = new Set(changes.silentIds)
   const gone = changes.deletedIds.map((sensorId) => ({ kind: 'sensor_deleted', sensorId }) as const)
   const news = changes.sensors.map((sensor) => {
     const kind = silent.has(sensor.id) ? 'sensor_silent' : 'sensor'
     const historyFromMs = fromMs.get(sensor.id) ?? null
-    return { kind, state: stateOf(sensor), historyFromMs } as const
+    return { kind, state: stateOf(sensor, online), historyFromMs } as const
   })
   return [...gone, ...news]
 }

@@ -1,8 +1,8 @@
 // A user's sensors: listing, finding, changing and deleting them. Whether a sensor is online is
 // computed on each request, without a timer.
 
-import { isOnline } from '../domain/sensor.ts'
-import type { Sensor, SensorChange } from '../domain/sensor.ts'
+import { isOnline, onlineTimes } from '../domain/sensor.ts'
+import type { OnlineSettings, OnlineTimes, Sensor, SensorChange } from '../domain/sensor.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
 import type { ChangesQuestion, SensorChanges } from '../ports/sensor-changes.ts'
@@ -21,11 +21,6 @@ export interface StateChanges extends Omit<SensorChanges, 'sensors' | 'cursor'> 
   readonly states: readonly SensorState[]
 }
 
-export interface SensorsSettings {
-  /** A sensor not heard from for this long is offline. */
-  readonly offlineAfterMs: number
-}
-
 interface Collaborators {
   readonly control: ControlReader
   readonly controlWriter: ControlWriter
@@ -36,10 +31,10 @@ interface Collaborators {
 /** Another user's sensor is as unknown here as one that does not exist. */
 export class Sensors {
   readonly #with: Collaborators
-  readonly #settings: SensorsSettings
+  readonly #settings: OnlineSettings
   readonly #seal: CursorSeal
 
-  constructor(collaborators: Collaborators, settings: SensorsSettings) {
+  constructor(collaborators: Collaborators, settings: OnlineSettings) {
     this.#with = collaborators
     this.#settings = settings
     this.#seal = new CursorSeal(collaborators.cursorSecret)
@@ -53,8 +48,7 @@ export class Sensors {
 
   /** The version of everything that `list`, called afterwards, shows at least. */
   readVersion(userId: number): Promise<string> {
-    const onlineSinceMs = this.#with.clock.nowMs() - this.#settings.offlineAfterMs
-    return this.#with.control.readSensorsVersion(userId, onlineSinceMs)
+    return this.#with.control.readSensorsVersion(userId, this.#onlineTimes())
   }
 
   /** Finds changes since a cursor. @param sealed the client's cursor; `undefined`: it has none */
@@ -80,8 +74,7 @@ export class Sensors {
 
   /** The sensor as it is now. */
   stateOf(sensor: Sensor): SensorState {
-    const nowMs = this.#with.clock.nowMs()
-    return { sensor, isOnline: isOnline(sensor, nowMs, this.#settings.offlineAfterMs) }
+    return { sensor, isOnline: isOnline(sensor, this.#onlineTimes()) }
   }
 
   /** @returns the sensor after the change, `undefined` if the user has no such sensor */
@@ -100,18 +93,17 @@ export class Sensors {
   }
 
   #questionOf(userId: number, sealed: string | undefined): ChangesQuestion {
-    const onlineSinceMs = this.#with.clock.nowMs() - this.#settings.offlineAfterMs
     const since = sealed === undefined ? undefined : this.#seal.open(userId, sealed)
-    return { userId, onlineSinceMs, since }
+    return { userId, online: this.#onlineTimes(), since }
   }
 
-  #statesOf({ userId, onlineSinceMs }: ChangesQuestion, changes: SensorChanges): StateChanges {
-    const { offlineAfterMs } = this.#settings
+  #onlineTimes(): OnlineTimes {
+    return onlineTimes(this.#with.clock.nowMs(), this.#settings)
+  }
+
+  #statesOf({ userId, online }: ChangesQuestion, changes: SensorChanges): StateChanges {
     // As at the cursor's moment, which the next changes are counted from.
-    const atMs = onlineSinceMs + offlineAfterMs
-    const states = changes.sensors.map((sensor) => {
-      return { sensor, isOnline: isOnline(sensor, atMs, offlineAfterMs) }
-    })
+    const states = changes.sensors.map((sensor) => ({ sensor, isOnline: isOnline(sensor, online) }))
     return { ...changes, states, cursor: this.#seal.seal(userId, changes.cursor) }
   }
 }

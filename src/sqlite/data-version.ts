@@ -1,7 +1,7 @@
 // SQLite's form of opaque versions and cursors: the journal has one writer, so a reader's position
 // is the number of a row.
 
-import type { DataVersion } from '../domain/sensor.ts'
+import type { DataVersion, OnlineTimes } from '../domain/sensor.ts'
 import type { ChangesCursor } from '../ports/sensor-changes.ts'
 
 /** Everything accepted up to a row of the journal. */
@@ -24,17 +24,17 @@ export interface ClientSeen {
   readonly dataId: string
   /** The last row of the journal. */
   readonly seq: number
-  /** Sensors heard from since then were shown online. */
-  readonly onlineSinceMs: number
+  /** By which sensors were shown online. */
+  readonly online: OnlineTimes
 }
 
-export function changesCursorOf({ dataId, seq, onlineSinceMs }: ClientSeen): ChangesCursor {
-  return [dataId, seq, onlineSinceMs].join('.')
+export function changesCursorOf({ dataId, seq, online }: ClientSeen): ChangesCursor {
+  return [dataId, seq, online.sinceMs, online.untilMs].join('.')
 }
 
 /** @param cursor empty: of a client that has nothing, which is of no data */
 export function seenByClient(cursor: ChangesCursor): ClientSeen {
   const [dataId = '', ...numbers] = cursor.split('.')
-  const [seq = 0, onlineSinceMs = 0] = numbers.map(Number)
-  return { dataId, seq, onlineSinceMs }
+  const [seq = 0, sinceMs = 0, untilMs = 0] = numbers.map(Number)
+  return { dataId, seq, online: { sinceMs, untilMs } }
 }

@@ -1,12 +1,15 @@
 // Figures about control.db and ledger.db for monitoring; each query reads little.
 
+import { isOnlineAt } from '../control/sensors.ts'
+import { onlineTimes } from '../domain/sensor.ts'
+import type { OnlineSettings, OnlineTimes } from '../domain/sensor.ts'
 import type { Clock } from '../ports/system.ts'
 import type { Connection } from './database.ts'
 
 const REGISTERED = 'SELECT count(*) FROM sensors WHERE deleted_at_ms IS NULL'
 const ONLINE = `
-  SELECT count(*) FROM sensor_latest JOIN sensors ON id = sensor_id
-  WHERE last_seen_at_ms >= ? AND measured_at_ms >= ? AND deleted_at_ms IS NULL`
+  SELECT count(*) FROM sensor_latest t JOIN sensors s ON s.id = t.sensor_id
+  WHERE ${isOnlineAt('$sinceMs', '$untilMs')} AND s.deleted_at_ms IS NULL`
 const LAST_SEEN = 'SELECT ifnull(max(last_seen_at_ms), 0) FROM sensor_latest'
 const DELETIONS = `
   SELECT count(*) AS count, min(deleted_at_ms) AS oldestAtMs
@@ -26,7 +29,7 @@ interface DeletionsRow {
 
 export class StateFigures {
   readonly #clock: Clock
-  readonly #offlineAfterMs: number
+  readonly #settings: OnlineSettings
   readonly #registered
   readonly #online
   readonly #lastSeen
@@ -35,24 +38,24 @@ export class StateFigures {
 
   constructor(
     of: { readonly control: Connection; readonly ledger: Connection; readonly clock: Clock },
-    { offlineAfterMs }: { readonly offlineAfterMs: number },
+    settings: OnlineSettings,
   ) {
     const { control } = of
     this.#clock = of.clock
     this.#ledger = of.ledger
-    this.#offlineAfterMs = offlineAfterMs
+    this.#settings = settings
     this.#registered = control.prepare<[], number>(REGISTERED).pluck()
-    this.#online = control.prepare<[number, number], number>(ONLINE).pluck()
+    this.#online = control.prepare<[OnlineTimes], number>(ONLINE).pluck()
     this.#lastSeen = control.prepare<[], number>(LAST_SEEN).pluck()
     this.#deletions = control.prepare<[], DeletionsRow>(DELETIONS)
   }
 
   /** Sensors of all users; when one was last heard from, 0 if none ever was. */
   sensors(): { registered: number; online: number; lastSeenAtMs: number } {
-    const sinceMs = this.#clock.nowMs() - this.#offlineAfterMs
+    const times = onlineTimes(this.#clock.nowMs(), this.#settings)
     return {
       registered: this.#registered.get() ?? 0,
-      online: this.#online.get(sinceMs, sinceMs) ?? 0,
+      online: this.#online.get(times) ?? 0,
       lastSeenAtMs: this.#lastSeen.get() ?? 0,
     }
   }

@@ -5,13 +5,13 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { compensate, isOnline } from '../../src/domain/sensor.ts'
+import { compensate, isOnline, onlineTimes } from '../../src/domain/sensor.ts'
 import type { Sensor } from '../../src/domain/sensor.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/domain/time.ts'
 import { accept, measurement, newUser, NOW_MS, PERMISSIVE } from './open-data.ts'
 import type { NewData, OpenData, TestData } from './open-data.ts'
 
-const OFFLINE_AFTER_MS = 15 * MINUTE_MS
+const ONLINE = { offlineAfterMs: 15 * MINUTE_MS, futureMsMax: PERMISSIVE.futureMsMax }
 const CLIENTS = 3
 /** Of three sensors and more that are deleted. */
 const FEW = 1
@@ -29,14 +29,28 @@ interface Truth {
 }
 
 /** How old a measurement is when it arrives. */
-const AGES_MS = [0, 0, 0, 1_000, 5 * MINUTE_MS, 3 * HOUR_MS, 2 * DAY_MS, 40 * DAY_MS]
+const AGES_MS = [
+  0,
+  0,
+  0,
+  1_000,
+  -4 * MINUTE_MS,
+  5 * MINUTE_MS,
+  3 * HOUR_MS,
+  2 * DAY_MS,
+  40 * DAY_MS,
+]
 const WAITS_MS = [0, 1, MINUTE_MS, 16 * MINUTE_MS, HOUR_MS, 7 * HOUR_MS, 3 * DAY_MS, 12 * DAY_MS]
+
+/** How far the clock of the service is wrong, for a while. */
+const STEPS_MS = [20 * MINUTE_MS, 400 * DAY_MS].flatMap((stepMs) => [stepMs, -stepMs])
 
 const age = fc.constantFrom(...AGES_MS)
 const name = fc.constantFrom(...NAMES)
 const action = fc.oneof(
   { weight: 8, arbitrary: fc.tuple(fc.constant('send'), name, age, fc.integer({ max: 40 })) },
   { weight: 3, arbitrary: fc.tuple(fc.constant('wait'), fc.constantFrom(...WAITS_MS)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('step'), fc.constantFrom(...STEPS_MS)) },
   {
     weight: 1,
     arbitrary: fc.tuple(fc.constant('calibrate'), name, fc.integer({ max: 3, min: -3 })),
@@ -64,8 +78,7 @@ class Client {
     { userId, nowMs }: { readonly userId: number; readonly nowMs: number },
     truth: Truth,
   ): Promise<void> {
-    const onlineSinceMs = nowMs - OFFLINE_AFTER_MS
-    const question = { userId, onlineSinceMs, since: this.#cursor }
+    const question = { userId, online: onlineTimes(nowMs, ONLINE), since: this.#cursor }
     const few = await control.readFewChanges(question, FEW)
     const changes = await control.readChanges(question)
     const isFew = !changes.isReset && changes.sensors.length + changes.deletedIds.length <= FEW
@@ -96,17 +109,20 @@ class Client {
     this.#cursor = changes.cursor
     this.#askedAtMs = nowMs
     this.isCalibrated = false
+    this.isStepped = false
     this.oldestAtMs.clear()
   }
 
   /** Whether a compensation was changed since it asked. */
   isCalibrated = false
+  /** Whether the clock was set since then: what is kept of histories goes by it. */
+  isStepped = false
   /** Of what was accepted since then, by sensor. */
   readonly oldestAtMs = new Map<number, number>()
 
   #expectPrecise(sensorId: number, fromMs: number, nowMs: number): void {
     if (fromMs === -Infinity) {
-      expect(nowMs - this.#askedAtMs > 7 * DAY_MS).to.equal(true)
+      expect(this.isStepped || nowMs - this.#askedAtMs > 7 * DAY_MS).to.equal(true)
     } else {
       const oldestAtMs = this.oldestAtMs.get(sensorId) ?? NaN
       expect(fromMs).to.be.within(oldestAtMs - HOUR_MS, oldestAtMs)
@@ -116,7 +132,7 @@ class Client {
 
 function shown(sensor: Sensor, nowMs: number): object {
   const { dataVersion: _dataVersion, ...rest } = sensor
-  return { ...rest, isOnline: isOnline(sensor, nowMs, OFFLINE_AFTER_MS) }
+  return { ...rest, isOnline: isOnline(sensor, onlineTimes(nowMs, ONLINE)) }
 }
 
 /** Declares the suite for one engine. */
@@ -181,6 +197,7 @@ class World {
 
   async run([kind, ...args]: Action): Promise<void> {
     if (kind === 'wait') this.#nowMs += Number(args[0])
+    if (kind === 'step') this.#step(Number(args[0]))
     if (kind === 'send') await this.#send(String(args[0]), Number(args[1]), Number(args[2]))
     if (kind === 'calibrate') await this.#change(String(args[0]), Number(args[1]))
     if (kind === 'rename') await this.#change(String(args[0]), undefined)
@@ -189,6 +206,11 @@ class World {
     if (kind === 'back up') await this.#backUp()
     if (kind === 'restore') await this.#restore()
     if (kind === 'follow') await this.#follow(Number(args[0]))
+  }
+
+  #step(stepMs: number): void {
+    this.#nowMs += stepMs
+    for (const client of this.#clients) client.isStepped = true
   }
 
   async #send(serialNumber: string, ageMs: number, celsius: number): Promise<void> {

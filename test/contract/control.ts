@@ -176,7 +176,9 @@ export function describeControl(name: string, newData: NewData): void {
       it('have another version with every change that is shown', async () => {
         const versions: string[] = []
         const look = async () => {
-          versions.push(await data.control.readSensorsVersion(userId, 0))
+          versions.push(
+            await data.control.readSensorsVersion(userId, { sinceMs: 0, untilMs: NOW_MS }),
+          )
         }
         await look()
         const { id } = await createSensor('cellar')

@@ -12,7 +12,7 @@ import { systemClock as clock } from '../../src/system/clock.ts'
 import { newUser, openForEach, PERMISSIVE } from './open-data.ts'
 import type { NewData, OpenData } from './open-data.ts'
 
-const SETTINGS = { ...liveLimits, offlineAfterMs: 15 * MINUTE_MS }
+const SETTINGS = { ...liveLimits, offlineAfterMs: 15 * MINUTE_MS, futureMsMax: 5 * MINUTE_MS }
 
 /** What a client of one user asks. */
 export class CursorClient {

@@ -1,9 +1,17 @@
 import { expect } from 'chai'
-import { compensate, isOnline, roundCelsius, serialNumberKey } from '../../src/domain/sensor.ts'
+import {
+  becomesLatest,
+  compensate,
+  isOnline,
+  onlineTimes,
+  roundCelsius,
+  serialNumberKey,
+} from '../../src/domain/sensor.ts'
 import type { Sensor } from '../../src/domain/sensor.ts'
 
 const NOW_MS = 1_800_000_000_000
 const LIMIT_MS = 900_000
+const AHEAD_MS = 300_000
 
 function sensor(lastSeenAtMs: number | null, measuredAtMs: number | null): Sensor {
   return {
@@ -52,7 +60,8 @@ describe('serialNumberKey', () => {
 })
 
 describe('isOnline', () => {
-  const isOnlineNow = (one: Sensor) => isOnline(one, NOW_MS, LIMIT_MS)
+  const now = onlineTimes(NOW_MS, { offlineAfterMs: LIMIT_MS, futureMsMax: AHEAD_MS })
+  const isOnlineNow = (one: Sensor) => isOnline(one, now)
 
   it('is true for a sensor heard from, and having measured, within the limit', () => {
     expect(isOnlineNow(sensor(NOW_MS - LIMIT_MS, NOW_MS - LIMIT_MS))).to.equal(true)
@@ -65,5 +74,18 @@ describe('isOnline', () => {
   it('is false for a sensor that has gone silent, and before the first measurement', () => {
     expect(isOnlineNow(sensor(NOW_MS - LIMIT_MS - 1, NOW_MS))).to.equal(false)
     expect(isOnlineNow(sensor(null, null))).to.equal(false)
+  })
+
+  it('is false for one whose latest time is further ahead than is accepted', () => {
+    expect(isOnlineNow(sensor(NOW_MS, NOW_MS + AHEAD_MS))).to.equal(true)
+    expect(isOnlineNow(sensor(NOW_MS, NOW_MS + AHEAD_MS + 1))).to.equal(false)
+  })
+})
+
+describe('becomesLatest', () => {
+  it('is true for what is not earlier, or follows what is further ahead than is accepted', () => {
+    expect(becomesLatest(NOW_MS, NOW_MS, NOW_MS)).to.equal(true)
+    expect(becomesLatest(NOW_MS - 1, NOW_MS, NOW_MS)).to.equal(false)
+    expect(becomesLatest(NOW_MS - LIMIT_MS, NOW_MS + 1, NOW_MS)).to.equal(true)
   })
 })

@@ -38,6 +38,25 @@ describe('the work of a statement', () => {
     }),
   }
 
+  it('counts silence from the registration where the latest time is ahead', async () => {
+    const nowMs = Date.UTC(2026, 10, 20)
+    const silenceOf = async (isOnline: boolean) => {
+      const latest = { measuredAtMs: nowMs + 1, rawCelsius: 20 }
+      const sensor = { ...list[0]?.sensor, createdAtMs: nowMs - 5_000, lastSeenAtMs: nowMs, latest }
+      const sensors = { list: async () => [{ sensor, isOnline }] } as unknown as Sensors
+      const asked = { userId: 1, nowMs }
+      const pieces = await answerStatement('SELECT silence FROM sensor', asked, {
+        ...sources,
+        sensors,
+      })
+      let text = ''
+      for await (const piece of pieces) text += piece.toString()
+      return text
+    }
+    expect(await silenceOf(false)).to.contain(`[[${nowMs},5]]`)
+    expect(await silenceOf(true)).to.contain(`[[${nowMs},0]]`)
+  })
+
   /** @returns how often others had their turn until the answer began */
   const turnsUntilAnswer = async (condition: string): Promise<number> => {
     const statement = `SELECT temp FROM sensor WHERE ${condition} GROUP BY sn LIMIT 1`

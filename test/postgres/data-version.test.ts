@@ -17,7 +17,12 @@ describe('versions and cursors of PostgreSQL', () => {
     expect(placesOf(text)).to.deep.equal(places)
     expect(placesOf(placesText([]))).to.deep.equal([])
     expect(pendingOf(`e|4|${text}`)).to.deep.equal({ epoch: 'e', places })
-    const seen = { onlineSinceMs: 5, epoch: 'e', settings: 7, heads: [3, 0, 2 ** 41] }
+    const seen = {
+      online: { sinceMs: 5, untilMs: 9 },
+      epoch: 'e',
+      settings: 7,
+      heads: [3, 0, 2 ** 41],
+    }
     expect(seenByClient(changesCursorOf(seen))).to.deep.equal(seen)
   })
 })

@@ -16,6 +16,7 @@ import { WatchedSensors } from '../support/watched-sensors.ts'
 const SMALL = {
   ...liveLimits,
   offlineAfterMs: 60_000,
+  futureMsMax: 300_000,
   lookEveryMs: 2,
   checkTokensEveryMs: 2,
 }

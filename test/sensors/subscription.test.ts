@@ -5,14 +5,14 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { SensorWatch } from '../../src/sensors/sensor-watch.ts'
-import { LiveClient, OFFLINE_AFTER_MS, shownOf } from '../support/live-client.ts'
+import { LiveClient, ONLINE, shownOf } from '../support/live-client.ts'
 import { WatchedSensors } from '../support/watched-sensors.ts'
 
 const USER = 1
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f']
 
 function newWatch(sensors: WatchedSensors, watchedDeletionsMax = 1_000): SensorWatch {
-  const settings = { offlineAfterMs: OFFLINE_AFTER_MS, watchedDeletionsMax }
+  const settings = { ...ONLINE, watchedDeletionsMax }
   return new SensorWatch(USER, sensors, settings)
 }
 

@@ -11,7 +11,7 @@ describe('StateFigures', () => {
     const figuresOf = (offlineAfterMs: number) =>
       new StateFigures(
         { control: bench.control, ledger: bench.ledgerFile, clock: watched.clock },
-        { offlineAfterMs },
+        { offlineAfterMs, futureMsMax: 0 },
       )
     const figures = figuresOf(61_000)
     expect(figures.sensorDeletions()).to.deep.equal({ count: 0, oldestAgeMs: 0 })
@@ -25,13 +25,17 @@ describe('StateFigures', () => {
     expect(figures.sensorDeletions()).to.deep.equal({ count: 2, oldestAgeMs: 61_000 })
     expect(figures.sensors()).to.deep.equal({ registered: 1, online: 1, lastSeenAtMs })
     expect(figuresOf(60_999).sensors()).to.include({ registered: 1, online: 0 })
+    watched.submit(1, ['C'], { ageMs: -1 })
+    expect(figures.sensors()).to.include({ registered: 1, online: 0 })
+    bench.nowMs += 1
+    expect(figures.sensors()).to.include({ registered: 1, online: 1 })
     watched.close()
   })
 
   it('counts the event ids that are sealed', () => {
     const bench = new CommitterBench({}, 64)
     const of = { control: bench.control, ledger: bench.ledgerFile, clock: systemClock }
-    const figures = new StateFigures(of, { offlineAfterMs: 0 })
+    const figures = new StateFigures(of, { offlineAfterMs: 0, futureMsMax: 0 })
     for (let at = 0; at < 65; at++) {
       const event = { eventId: `event-${at}`, serialNumber: 'A', tempCelsius: 1, measuredAtMs: at }
       bench.commit([{ userId: 1, receivedAtMs: bench.nowMs, measurements: [event] }])

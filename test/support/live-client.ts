@@ -1,7 +1,7 @@
 // A client of live events: knows sensors from a list, and from then on by what it is told.
 
 import { expect } from 'chai'
-import { isOnline } from '../../src/domain/sensor.ts'
+import { isOnline, onlineTimes } from '../../src/domain/sensor.ts'
 import type { Sensor } from '../../src/domain/sensor.ts'
 import type { Clock } from '../../src/ports/system.ts'
 import type { LiveEvent } from '../../src/sensors/sensor-watch.ts'
@@ -9,6 +9,7 @@ import { Subscription } from '../../src/sensors/subscription.ts'
 import type { SensorWatch } from '../../src/sensors/sensor-watch.ts'
 
 export const OFFLINE_AFTER_MS = 60_000
+export const ONLINE = { offlineAfterMs: OFFLINE_AFTER_MS, futureMsMax: 300_000 }
 
 /** Where the sensors are. */
 export interface ListedSensors {
@@ -25,9 +26,9 @@ export interface ShownSensor {
 
 /** What a list shows. */
 export async function shownOf(sensors: ListedSensors, userId: number): Promise<ShownSensor[]> {
-  const nowMs = sensors.clock.nowMs()
+  const online = onlineTimes(sensors.clock.nowMs(), ONLINE)
   const list = await sensors.list(userId)
-  return list.map((sensor) => ({ sensor, isOnline: isOnline(sensor, nowMs, OFFLINE_AFTER_MS) }))
+  return list.map((sensor) => ({ sensor, isOnline: isOnline(sensor, online) }))
 }
 
 export class LiveClient {

@@ -6,7 +6,7 @@
 // right: only another look at a quieter moment can tell.
 
 import type { RawPoint } from '../../domain/history.ts'
-import type { SensorAccount } from '../../domain/sensor-account.ts'
+import type { LatestEvidence, SensorAccount } from '../../domain/sensor-account.ts'
 
 /** A sensor's account before and after a look at the store. */
 export interface Looked {
@@ -59,14 +59,6 @@ function forwardedOn(account: SensorAccount, dayMs: number): number {
   return acceptedOn(account, dayMs) - (account.pending.perDay.get(dayMs) ?? 0)
 }
 
-/** What a store has of a sensor, starting at its latest value. */
-export interface NewestStored {
-  /** The last one accepted at that time. */
-  readonly atLatest: RawPoint | undefined
-  /** A measurement later than the latest value. */
-  readonly later: RawPoint | undefined
-}
-
 export type ComparedLatest = 'right' | 'moving' | { readonly wrong: string }
 
 /**
@@ -77,7 +69,7 @@ export type ComparedLatest = 'right' | 'moving' | { readonly wrong: string }
  */
 export function compareLatest(
   { before, after }: Looked,
-  stored: NewestStored,
+  stored: LatestEvidence,
   mayHaveDropped: boolean,
 ): ComparedLatest {
   const { latest } = before
@@ -86,14 +78,11 @@ export function compareLatest(
   if (latest === undefined) {
     return hasAny ? { wrong: 'measurements were accepted, but there is no latest value' } : 'right'
   }
-  const outstanding = [before.pending.newest, before.setAside.newest]
-  const isLater = [stored.later, ...outstanding].some(
-    (point) => point !== undefined && point.measuredAtMs > latest.measuredAtMs,
-  )
-  if (isLater) return { wrong: 'there is a measurement later than the latest value' }
-  const atLatest = [stored.atLatest, ...outstanding].filter(
-    (point) => point?.measuredAtMs === latest.measuredAtMs,
-  )
+  const all = [stored, before.pending, before.setAside]
+  if (all.some(({ later }) => later !== undefined)) {
+    return { wrong: 'there is a measurement later than the latest value' }
+  }
+  const atLatest = all.map((one) => one.atLatest).filter((point) => point !== undefined)
   if (atLatest.length === 0 && !mayHaveDropped) {
     return { wrong: 'no measurement is of the time of the latest value' }
   }

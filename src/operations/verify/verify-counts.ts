@@ -6,12 +6,13 @@
 
 import type { Finding, Report } from '../../domain/finding.ts'
 import type { RawPoint } from '../../domain/history.ts'
-import type { DayCounts, SensorAccount } from '../../domain/sensor-account.ts'
+import { newestAtMs } from '../../domain/sensor-account.ts'
+import type { DayCounts, LatestEvidence, SensorAccount } from '../../domain/sensor-account.ts'
 import { DAY_MS, EVER, formatInstant } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
 import { compareDays, compareLatest } from './compare-account.ts'
-import type { Looked, NewestStored, WrongDay } from './compare-account.ts'
+import type { Looked, WrongDay } from './compare-account.ts'
 
 const SENSORS_AT_ONCE = 500
 
@@ -56,7 +57,7 @@ interface Open {
 /** What a look has found in the store. */
 interface Found {
   readonly stored: DayCounts
-  readonly newest: NewestStored
+  readonly newest: LatestEvidence
   readonly mayHaveDropped: boolean
 }
 
@@ -125,7 +126,7 @@ class SensorGroup {
     const { control } = this.#with
     const ids = [...this.#open.keys()]
     const before = await control.read(ids)
-    const looks = new Map<number, { stored: DayCounts; newest: NewestStored }>()
+    const looks = new Map<number, { stored: DayCounts; newest: LatestEvidence }>()
     for (const [sensorId, account] of before) {
       const { range } = this.#open.get(sensorId) ?? ALL_OPEN
       const stored = await this.#with.store.countByDay(sensorId, range)
@@ -172,14 +173,15 @@ class SensorGroup {
     this.#open.set(sensorId, { range, days: openDays, isLatestOpen: latest !== 'right' })
   }
 
-  async #readNewest({ sensorId, latest }: SensorAccount): Promise<NewestStored> {
+  async #readNewest({ sensorId, latest }: SensorAccount): Promise<LatestEvidence> {
     let atLatest: RawPoint | undefined
     if (latest === undefined) return { atLatest, later: undefined }
     const range = { sensorIds: [sensorId], startMs: latest.measuredAtMs, stopMs: EVER.stopMs }
     for await (const points of this.#with.reader.readRaw(range)) {
-      const same = points.filter(({ measuredAtMs }) => measuredAtMs === latest.measuredAtMs)
-      atLatest = same.at(-1) ?? atLatest
-      if (same.length < points.length) return { atLatest, later: points[same.length] }
+      const isAtLatest = ({ measuredAtMs }: RawPoint) => measuredAtMs === latest.measuredAtMs
+      atLatest = points.findLast(isAtLatest) ?? atLatest
+      const later = points.find(({ measuredAtMs }) => measuredAtMs > newestAtMs(latest))
+      if (later !== undefined) return { atLatest, later }
     }
     return { atLatest, later: undefined }
   }
@@ -211,7 +213,7 @@ function describeDay({ dayMs, kind, expected, found }: WrongDay, missingRemedy: 
   }
 }
 
-function describeLatest(problem: string, { latest }: SensorAccount, { later }: NewestStored) {
+function describeLatest(problem: string, { latest }: SensorAccount, { later }: LatestEvidence) {
   const time = latest === undefined ? 'there is none' : formatInstant(latest.measuredAtMs)
   const stored =
     later === undefined ? '' : `, one of ${formatInstant(later.measuredAtMs)} is stored`

@@ -11,7 +11,7 @@ import {
   isRecent,
 } from '../../control/sensor-changes.ts'
 import type { Change, ChangesSince } from '../../control/sensor-changes.ts'
-import { sensorColumns, toSensor } from '../../control/sensors.ts'
+import { isOnlineAt, sensorColumns, toSensor } from '../../control/sensors.ts'
 import type { SensorRow } from '../../control/sensors.ts'
 import type { ChangesQuestion } from '../../ports/sensor-changes.ts'
 import { changesCursorOf, seenByClient } from '../data-version.ts'
@@ -27,8 +27,8 @@ interface ChangedRow extends Omit<SensorRow, 'id'>, Change {
   readonly deleted: readonly number[] | null
 }
 
-const isOnline = (sinceMs: string) =>
-  `coalesce(least(t.last_seen_at_ms, t.measured_at_ms) >= ${sinceMs}, false)`
+const WAS_ONLINE = isOnlineAt('$6', '$7')
+const IS_ONLINE = isOnlineAt('$8', '$9')
 const CHANGED = `
   WITH now AS (
     SELECT i.epoch, coalesce(u.settings, 0) AS settings, ${HEADS} AS heads
@@ -41,27 +41,28 @@ const CHANGED = `
   FROM now LEFT JOIN LATERAL (
     SELECT ${sensorColumns(SENSOR_TABLES)}, ${HISTORY_FROM} AS "fromMs",
       s.compensated_at_settings > $4 AS "isCompensated",
-      ${isOnline('$6')} AND NOT ${isOnline('$7')} AS "isSilent"
+      ${WAS_ONLINE} AND NOT ${IS_ONLINE} AS "isSilent"
     FROM ${SENSOR_TABLES.from}
     WHERE s.deleted_at_ms IS NULL AND s.shard = $1 AND s.user_id = $2 AND now.epoch = $3
       AND (s.changed_at_settings > $4 OR ${isUnseen('t.stream_id', 't.seq')}
-        OR ${isOnline('$6')} <> ${isOnline('$7')})) x ON true
-  ORDER BY x.id LIMIT $8`
+        OR ${WAS_ONLINE} <> ${IS_ONLINE})) x ON true
+  ORDER BY x.id LIMIT $10`
 
 function* changesSince(
-  { userId, onlineSinceMs, since }: ChangesQuestion,
+  { userId, online, since }: ChangesQuestion,
   sensorsMax: number,
 ): Flow<ChangesSince> {
   const seen = seenByClient(since ?? '')
   const { epoch, settings, heads } = seen
-  const then = [epoch, settings, heads, seen.onlineSinceMs] as const
-  const values = [shardOf(userId), userId, ...then, onlineSinceMs, sensorsMax]
+  const then = [epoch, settings, heads] as const
+  const times = [seen.online, online].flatMap(({ sinceMs, untilMs }) => [sinceMs, untilMs])
+  const values = [shardOf(userId), userId, ...then, ...times, sensorsMax]
   const found = yield* rows<ChangedRow>(CHANGED, ...values)
   const [now] = found
   if (now === undefined) throw new Error('BUG: the database has no identity')
-  const cursor = changesCursorOf({ ...now, onlineSinceMs })
+  const cursor = changesCursorOf({ ...now, online })
   const isContinued = epoch === now.epoch && settings <= now.settings
-  if (!isContinued || !isRecent(seen, onlineSinceMs)) return { cursor, changes: undefined }
+  if (!isContinued || !isRecent(seen.online, online)) return { cursor, changes: undefined }
   const changed = found.flatMap(({ id, ...one }) =>
     id === null ? [] : [[toSensor({ ...one, id }), one] as const],
   )

@@ -1,14 +1,13 @@
 // Where PostgreSQL keeps what users see of their sensors.
 
-import { sensorReads } from '../../control/sensors.ts'
+import { ONLINE_COUNTS, sensorReads } from '../../control/sensors.ts'
 import type { SensorTables } from '../../control/sensors.ts'
 import { DATA_VERSION } from '../data-version.ts'
 
-// Differs after every change: versions and settings only grow, and without news, ever fewer sensors
-// are online.
+// Differs after every change: versions and settings only grow.
 const VERSION = `
   SELECT i.epoch || ' ' || coalesce(max(u.settings), 0) || ' ' || coalesce(sum(t.version), 0)
-    || ' ' || count(*) FILTER (WHERE t.last_seen_at_ms >= $3 AND t.measured_at_ms >= $3) AS version
+    || ' ' || ${ONLINE_COUNTS} AS version
   FROM data_identity i
     LEFT JOIN user_state u ON u.shard = $2 AND u.user_id = $1
     LEFT JOIN sensor_state t ON t.shard = $2 AND t.user_id = $1

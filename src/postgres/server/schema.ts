@@ -181,8 +181,8 @@ const SENSORS = `
     -- before, and where that row is.
     oldest_at_ms bigint,
     before_hour int,
-    before_stream int,
-    before_seq bigint,
+    before_stream int, before_seq bigint,
+    gave_way_at_ms bigint NOT NULL DEFAULT 0, -- the greatest latest that was ahead and gave way
     PRIMARY KEY (shard, sensor_id)
   ) WITH (fillfactor = 50);
   CREATE INDEX sensor_state_by_user ON sensor_state (shard, user_id);

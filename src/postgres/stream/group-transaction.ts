@@ -191,7 +191,7 @@ export class GroupTransaction {
     if (events.length > 0) {
       await this.#commitAs(attempt, [
         writes.keepHistoryRevisions(session, events, { view: this.#view, shard }),
-        writes.updateSensors(session, events, { view: this.#view, place }),
+        writes.updateSensors(session, events, { view: this.#view, place }, this.#with.rules),
         writes.noteTieBreaks(session, shard, tieBreaks),
         writes.countDays(session, shard, events),
         writes.insertRow(session, place, attempt.groupId, { events, newSensors }),

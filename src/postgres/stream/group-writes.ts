@@ -2,6 +2,8 @@
 
 import { encodeInfos } from '../../control/store-records.ts'
 import { encodeEntries } from '../../domain/measurement-columns.ts'
+import type { AcceptanceRules } from '../../domain/acceptance.ts'
+import { becomesLatest } from '../../domain/sensor.ts'
 import { cover, encodeSpans } from '../../domain/time-spans.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
@@ -79,17 +81,26 @@ export async function registerSensors(
   ])
 }
 
+type Latest = Pick<NewEvent, 'measuredAtMs' | 'tempCelsius' | 'tieBreakNs'>
+
+/** Before the first measurement. */
+const NONE: Latest = { measuredAtMs: -Infinity, tempCelsius: 0, tieBreakNs: 0 }
+
 /** Updates the sensors' states: latest reading, time spans, last row of the journal. */
 export function updateSensors(
   session: Session,
   events: readonly NewEvent[],
   { view, place }: { readonly view: GroupView; readonly place: JournalPlace },
+  { futureMsMax }: Pick<AcceptanceRules, 'futureMsMax'>,
 ): Promise<unknown> {
   const byId = Map.groupBy(events, ({ sensor }) => sensor.id)
-  const changed = [...byId].map(([id, own]) => nextState(id, own, view.states.get(id)))
+  const changed = [...byId].map(([id, own]) => {
+    return { id, ...nextState(own, view.states.get(id), futureMsMax) }
+  })
   const sorted = changed.toSorted((one, other) => one.id - other.id)
-  return session.send(sql.UPDATE_SENSORS, [
-    shardOfStream(place.stream),
+  const shard = shardOfStream(place.stream)
+  const updated = session.send(sql.UPDATE_SENSORS, [
+    shard,
     int4Array(sorted.map(({ id }) => id)),
     int8Array(sorted.map(({ measuredAtMs }) => measuredAtMs)),
     float8Array(sorted.map(({ tempCelsius }) => tempCelsius)),
@@ -101,27 +112,40 @@ export function updateSensors(
     place.stream,
     place.seq,
   ])
+  const ahead = sorted.filter(({ gaveWayAtMs }) => gaveWayAtMs > 0)
+  if (ahead.length === 0) return updated
+  const noted = session.send(sql.NOTE_GIVEN_WAY, [
+    shard,
+    int4Array(ahead.map(({ id }) => id)),
+    int8Array(ahead.map(({ gaveWayAtMs }) => gaveWayAtMs)),
+  ])
+  return Promise.all([updated, noted])
 }
 
-function nextState(id: number, events: readonly NewEvent[], state: SensorState | undefined) {
-  let latest = {
-    measuredAtMs: state?.measuredAtMs ?? -Infinity,
-    tempCelsius: state?.tempCelsius ?? 0,
-    tieBreakNs: state?.tieBreakNs ?? 0,
-  }
-  const spans = Array.from(state?.spans ?? [])
-  for (const event of events) {
-    cover(spans, event.measuredAtMs)
-    const isLater = event.measuredAtMs > latest.measuredAtMs
-    const isSameTime = event.measuredAtMs === latest.measuredAtMs
-    if (isLater || (isSameTime && event.tieBreakNs >= latest.tieBreakNs)) latest = event
-  }
+function nextState(
+  events: readonly NewEvent[],
+  state: SensorState | undefined,
+  futureMsMax: number,
+) {
   const seenAtMs = events.at(-1)?.receivedAtMs ?? 0
-  const { measuredAtMs, tempCelsius, tieBreakNs } = latest
-  const pending = state?.pending ?? ''
+  let gaveWayAtMs = 0
+  const later = (latest: Latest, next: Latest): Latest => {
+    const atMs = latest.measuredAtMs
+    if (!becomesLatest(next.measuredAtMs, atMs, seenAtMs + futureMsMax)) return latest
+    if (next.measuredAtMs < atMs) gaveWayAtMs = Math.max(gaveWayAtMs, atMs)
+    return next
+  }
+  const known = {
+    measuredAtMs: state?.measuredAtMs ?? NONE.measuredAtMs,
+    tempCelsius: state?.tempCelsius ?? NONE.tempCelsius,
+    tieBreakNs: state?.tieBreakNs ?? NONE.tieBreakNs,
+  }
+  const { measuredAtMs, tempCelsius, tieBreakNs } = later(known, events.reduce(later, NONE))
+  const spans = Array.from(state?.spans ?? [])
+  for (const event of events) cover(spans, event.measuredAtMs)
   const oldestAtMs = events.reduce((least, event) => Math.min(least, event.measuredAtMs), Infinity)
-  const times = { measuredAtMs, seenAtMs, oldestAtMs }
-  return { id, ...times, tempCelsius, tieBreakNs, spans, pending }
+  const times = { measuredAtMs, seenAtMs, oldestAtMs, gaveWayAtMs }
+  return { ...times, tempCelsius, tieBreakNs, spans, pending: state?.pending ?? '' }
 }
 
 /** Keeps as revisions what the update would overwrite: at most one an hour for each sensor. */

@@ -142,6 +142,11 @@ export const UPDATE_SENSORS = `
       oldest_at_ms)
   WHERE s.shard = $1 AND s.sensor_id = u.sensor_id`
 
+export const NOTE_GIVEN_WAY = `
+  UPDATE sensor_state AS s SET gave_way_at_ms = greatest(s.gave_way_at_ms, u.at_ms)
+  FROM unnest($2::int[], $3::bigint[]) AS u (sensor_id, at_ms)
+  WHERE s.shard = $1 AND s.sensor_id = u.sensor_id`
+
 export const NOTE_TIE_BREAKS = `
   INSERT INTO tie_breaks (shard, sensor_id, at_ms, next)
   SELECT $1::smallint, u.* FROM unnest($2::int[], $3::bigint[], $4::int[]) AS u

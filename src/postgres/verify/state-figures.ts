@@ -1,6 +1,9 @@
 // Figures of the database's contents, for monitoring. A scrape reads those of the last look, so
 // that it never waits for the database.
 
+import { isOnlineAt } from '../../control/sensors.ts'
+import { onlineTimes } from '../../domain/sensor.ts'
+import type { OnlineSettings } from '../../domain/sensor.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock, Log } from '../../ports/system.ts'
 import type { Database } from '../server/database.ts'
@@ -12,9 +15,9 @@ const COUNTS = `
   SELECT states.*, deletions.*, (SELECT count(*) FROM set_aside) AS "setAside"
   FROM (
     SELECT count(*) AS registered,
-      count(*) FILTER (WHERE last_seen_at_ms >= $1 AND measured_at_ms >= $1) AS online,
+      count(*) FILTER (WHERE ${isOnlineAt('$1', '$2')}) AS online,
       coalesce(max(last_seen_at_ms), 0) AS "lastSeenAtMs"
-    FROM sensor_state) AS states
+    FROM sensor_state t) AS states
   CROSS JOIN (
     SELECT count(*) AS deletions, min(s.deleted_at_ms) AS "deletedAtMs"
     FROM sensor_deletions d LEFT JOIN sensors s ON s.shard = d.shard AND s.id = d.sensor_id
@@ -52,19 +55,19 @@ export class PostgresStateFigures {
   readonly #database: Database
   readonly #clock: Clock
   readonly #log: Log
-  readonly #offlineAfterMs: number
+  readonly #settings: OnlineSettings
   #timer: NodeJS.Timeout | undefined
   #isCounting = false
   #counts: Counts = NONE
 
   constructor(
     of: { readonly database: Database; readonly clock: Clock; readonly log: Log },
-    { offlineAfterMs }: { readonly offlineAfterMs: number },
+    settings: OnlineSettings,
   ) {
     this.#database = of.database
     this.#clock = of.clock
     this.#log = of.log
-    this.#offlineAfterMs = offlineAfterMs
+    this.#settings = settings
   }
 
   sensors(): { registered: number; online: number; lastSeenAtMs: number } {
@@ -98,8 +101,9 @@ export class PostgresStateFigures {
     if (this.#isCounting) return
     this.#isCounting = true
     try {
-      const since = this.#clock.nowMs() - this.#offlineAfterMs
-      const [counts] = await this.#database.rows<Omit<Counts, 'events'>>(COUNTS, [since])
+      const { sinceMs, untilMs } = onlineTimes(this.#clock.nowMs(), this.#settings)
+      const times = [sinceMs, untilMs]
+      const [counts] = await this.#database.rows<Omit<Counts, 'events'>>(COUNTS, times)
       const shards = await this.#database.readShards()
       const events = shards.areSeveral ? EVENTS_OF_SHARDS : EVENTS
       const [counted] = await this.#database.rows<Pick<Counts, 'events'>>(events)

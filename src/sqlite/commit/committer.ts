@@ -76,7 +76,7 @@ export class Committer {
     this.sensors = new SensorDirectory(db)
     this.#clock = clock
     this.#decider = new GroupDecider(ledger, this.sensors, settings)
-    this.#transaction = new GroupTransaction(db)
+    this.#transaction = new GroupTransaction(db, settings)
     this.#setWatermark = db.prepare<[number, number]>(SET_WATERMARK)
     this.#oldestRows = db.prepare<[number], OldestRow>(OLDEST_ROWS)
     this.#deleteRow = db.prepare<[number]>(DELETE_ROW)

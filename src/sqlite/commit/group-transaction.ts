@@ -2,6 +2,8 @@
 // changes. When it returns, all of it is on disk; when it throws, none of it is.
 
 import { encodeInfos } from '../../control/store-records.ts'
+import type { AcceptanceRules } from '../../domain/acceptance.ts'
+import { becomesLatest } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { PendingSensor } from './sensor-directory.ts'
 import type { Connection } from '../database.ts'
@@ -14,19 +16,26 @@ const INSERT_SENSOR = `
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 const INSERT_ROW = `
   INSERT INTO journal (committed_at_ms, measurements, sensor_infos, entries) VALUES (?, ?, ?, ?)`
-const UPSERT_LATEST = `
-  INSERT INTO sensor_latest
-    (sensor_id, measured_at_ms, temp_celsius, last_seen_at_ms, data_seq, oldest_at_ms)
-  VALUES (?, ?, ?, ?, ?, ?)
-  ON CONFLICT (sensor_id) DO UPDATE SET
-    temp_celsius = iif(excluded.measured_at_ms >= measured_at_ms,
-                       excluded.temp_celsius, temp_celsius),
-    measured_at_ms = max(excluded.measured_at_ms, measured_at_ms),
-    last_seen_at_ms = excluded.last_seen_at_ms,
-    before_hour = floor(oldest_at_ms / 3600000.0),
-    before_seq = data_seq,
-    oldest_at_ms = excluded.oldest_at_ms,
-    data_seq = excluded.data_seq`
+/** Keeps the latest value by the rule of `becomesLatest`. */
+function upsertLatest(futureMsMax: number): string {
+  const givesWay = `measured_at_ms > excluded.last_seen_at_ms + ${futureMsMax}`
+  const isLatest = `excluded.measured_at_ms >= measured_at_ms OR ${givesWay}`
+  return `
+    INSERT INTO sensor_latest (sensor_id, measured_at_ms, temp_celsius, last_seen_at_ms, data_seq,
+      oldest_at_ms, gave_way_at_ms)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (sensor_id) DO UPDATE SET
+      temp_celsius = iif(${isLatest}, excluded.temp_celsius, temp_celsius),
+      measured_at_ms = iif(${isLatest}, excluded.measured_at_ms, measured_at_ms),
+      gave_way_at_ms = max(gave_way_at_ms, excluded.gave_way_at_ms,
+        iif(${givesWay}, measured_at_ms, 0)),
+      last_seen_at_ms = excluded.last_seen_at_ms,
+      before_hour = floor(oldest_at_ms / 3600000.0),
+      before_seq = data_seq,
+      oldest_at_ms = excluded.oldest_at_ms,
+      data_seq = excluded.data_seq`
+}
+
 const UPSERT_DAY = `
   INSERT INTO accepted_per_day (sensor_id, day, measurements) VALUES (?, ?, ?)
   ON CONFLICT (sensor_id, day) DO UPDATE SET measurements = measurements + excluded.measurements`
@@ -34,8 +43,10 @@ const UPSERT_DAY = `
 /** What a group adds for one sensor. */
 interface SensorNews {
   oldestAtMs: number
+  gaveWayAtMs: number
   measuredAtMs: number
   tempCelsius: number
+  readonly lastSeenAtMs: number
 }
 
 /** A sensor's day as one number: days are counted from the epoch and stay below 2^22. */
@@ -56,12 +67,14 @@ export class GroupTransaction {
   readonly #insertRow
   readonly #upsertLatest
   readonly #upsertDay
+  readonly #futureMsMax: number
 
-  constructor(db: Connection) {
+  constructor(db: Connection, { futureMsMax }: Pick<AcceptanceRules, 'futureMsMax'>) {
+    this.#futureMsMax = futureMsMax
     this.#insertSensor =
       db.prepare<[number, number, string, string, string, number, number, number]>(INSERT_SENSOR)
     this.#insertRow = db.prepare<[number, number, string | null, Buffer]>(INSERT_ROW)
-    this.#upsertLatest = db.prepare<[number, number, number, number, number, number]>(UPSERT_LATEST)
+    this.#upsertLatest = db.prepare<number[]>(upsertLatest(futureMsMax))
     this.#upsertDay = db.prepare<[number, number, number]>(UPSERT_DAY)
   }
 
@@ -90,11 +103,10 @@ export class GroupTransaction {
   }
 
   #writeNews(changes: GroupChanges, seq: number): void {
-    const { news, perDay } = summarise(changes.epoch, changes.firstRecord)
-    for (const [sensorId, { measuredAtMs, tempCelsius, oldestAtMs }] of news) {
-      const lastSeenAtMs = changes.lastSeenAtMs.get(sensorId) ?? changes.committedAtMs
-      const latest = [measuredAtMs, tempCelsius, lastSeenAtMs] as const
-      this.#upsertLatest.run(sensorId, ...latest, seq, oldestAtMs)
+    const { news, perDay } = summarise(changes, this.#futureMsMax)
+    for (const [sensorId, own] of news) {
+      const latest = [own.measuredAtMs, own.tempCelsius, own.lastSeenAtMs] as const
+      this.#upsertLatest.run(sensorId, ...latest, seq, own.oldestAtMs, own.gaveWayAtMs)
     }
     for (const [sensorDay, count] of perDay) {
       const sensorId = Math.floor(sensorDay / DAYS_PER_SENSOR)
@@ -104,26 +116,37 @@ export class GroupTransaction {
 }
 
 function summarise(
-  epoch: LedgerEpoch,
-  firstRecord: number,
+  changes: GroupChanges,
+  futureMsMax: number,
 ): { news: Map<number, SensorNews>; perDay: Map<number, number> } {
   const news = new Map<number, SensorNews>()
   const perDay = new Map<number, number>()
-  for (let record = firstRecord; record < epoch.count; record++) {
+  const { epoch } = changes
+  for (let record = changes.firstRecord; record < epoch.count; record++) {
     const sensorId = epoch.sensorId[record] ?? 0
     const measuredAtMs = epoch.measuredAtMs[record] ?? 0
     const tempCelsius = epoch.tempCelsius[record] ?? 0
-    const latest = news.get(sensorId)
-    if (latest === undefined) {
-      news.set(sensorId, { measuredAtMs, tempCelsius, oldestAtMs: measuredAtMs })
-    } else if (measuredAtMs >= latest.measuredAtMs) {
-      latest.measuredAtMs = measuredAtMs
-      latest.tempCelsius = tempCelsius
-    } else if (measuredAtMs < latest.oldestAtMs) {
-      latest.oldestAtMs = measuredAtMs
-    }
+    const own = news.get(sensorId)
+    if (own === undefined) {
+      const lastSeenAtMs = changes.lastSeenAtMs.get(sensorId) ?? changes.committedAtMs
+      const latest = { measuredAtMs, tempCelsius, lastSeenAtMs }
+      news.set(sensorId, { ...latest, oldestAtMs: measuredAtMs, gaveWayAtMs: 0 })
+    } else addTo(own, { measuredAtMs, tempCelsius }, futureMsMax)
     const sensorDay = sensorId * DAYS_PER_SENSOR + Math.floor(measuredAtMs / DAY_MS)
     perDay.set(sensorDay, (perDay.get(sensorDay) ?? 0) + 1)
   }
   return { news, perDay }
+}
+
+function addTo(
+  news: SensorNews,
+  { measuredAtMs, tempCelsius }: Pick<SensorNews, 'measuredAtMs' | 'tempCelsius'>,
+  futureMsMax: number,
+): void {
+  news.oldestAtMs = Math.min(news.oldestAtMs, measuredAtMs)
+  const latestAtMs = news.measuredAtMs
+  if (!becomesLatest(measuredAtMs, latestAtMs, news.lastSeenAtMs + futureMsMax)) return
+  if (measuredAtMs < latestAtMs) news.gaveWayAtMs = Math.max(news.gaveWayAtMs, latestAtMs)
+  news.measuredAtMs = measuredAtMs
+  news.tempCelsius = tempCelsius
 }

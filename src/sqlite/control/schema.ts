@@ -15,7 +15,7 @@ import { makeEventSecret } from '../event-key.ts'
 /** The only format: files with another number are refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   {
-    version: 23,
+    version: 24,
     sql: `
       CREATE TABLE users (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -91,7 +91,9 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         -- The oldest measurement of the row data_seq; the hour of the oldest one of the row before.
         oldest_at_ms INTEGER NOT NULL,
         before_hour INTEGER,
-        before_seq INTEGER
+        before_seq INTEGER,
+        -- The greatest time that gave way because it was ahead of now; 0: none ever did.
+        gave_way_at_ms INTEGER NOT NULL
       ) STRICT;
 
       -- From which hour on the history of a sensor differs from what it was before a row of the

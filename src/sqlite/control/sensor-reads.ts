@@ -10,20 +10,25 @@ import {
   isRecent,
 } from '../../control/sensor-changes.ts'
 import type { Change, ChangesSince } from '../../control/sensor-changes.ts'
-import { sensorColumns, sensorReads, toSensor } from '../../control/sensors.ts'
+import {
+  isOnlineAt,
+  ONLINE_COUNTS,
+  sensorColumns,
+  sensorReads,
+  toSensor,
+} from '../../control/sensors.ts'
 import type { SensorRow, SensorTables } from '../../control/sensors.ts'
 import { HOUR_MS } from '../../domain/time.ts'
 import type { ChangesQuestion } from '../../ports/sensor-changes.ts'
 import { changesCursorOf, seenByClient } from '../data-version.ts'
 
 // Differs after every change, and never comes again: rows of the journal only grow, deleted sensors
-// keep theirs, a restore makes a new identity, and without news ever fewer sensors are online.
+// keep theirs, and a restore makes a new identity.
 const VERSION = `
   SELECT (SELECT id FROM data_identity) || ' ' ||
     ifnull((SELECT max(changed_seq) FROM sensors WHERE user_id = $1), 0) || ' ' ||
-    ifnull(max(data_seq), 0) || ' ' ||
-    count(*) FILTER (WHERE last_seen_at_ms >= $3 AND measured_at_ms >= $3) AS version
-  FROM sensors LEFT JOIN sensor_latest ON sensor_id = id
+    ifnull(max(t.data_seq), 0) || ' ' || ${ONLINE_COUNTS} AS version
+  FROM sensors LEFT JOIN sensor_latest t ON t.sensor_id = id
   WHERE user_id = $1 AND deleted_at_ms IS NULL`
 
 const SENSOR_TABLES: SensorTables = {
@@ -44,15 +49,15 @@ const HISTORY_FROM = `
   CASE WHEN t.data_seq > $2 THEN min(t.oldest_at_ms,
     iif(t.before_seq > $2, t.before_hour * ${HOUR_MS}, t.oldest_at_ms),
     ifnull((${REVISIONS}), t.oldest_at_ms)) END`
-const WAS_ONLINE = 'min(t.last_seen_at_ms, t.measured_at_ms) >= $3'
-const IS_ONLINE = '(min(t.last_seen_at_ms, t.measured_at_ms) >= $4)'
+const WAS_ONLINE = isOnlineAt('$3', '$4')
+const IS_ONLINE = isOnlineAt('$5', '$6')
 const CHANGED = `
   SELECT ${sensorColumns(SENSOR_TABLES)}, ${HISTORY_FROM} AS "fromMs",
     s.compensated_seq > $2 AS "isCompensated", ${WAS_ONLINE} AND NOT ${IS_ONLINE} AS "isSilent"
   FROM ${SENSOR_TABLES.from}
   WHERE s.user_id = $1 AND s.deleted_at_ms IS NULL
     AND (s.changed_seq > $2 OR t.data_seq > $2 OR ${WAS_ONLINE} <> ${IS_ONLINE})
-  ORDER BY s.id LIMIT $5`
+  ORDER BY s.id LIMIT $7`
 const DELETED = `
   SELECT id FROM sensors WHERE user_id = $1 AND changed_seq > $2 AND deleted_at_ms IS NOT NULL
   ORDER BY id LIMIT ${DELETIONS_READ_MAX}`
@@ -60,17 +65,17 @@ const DELETED = `
 export const countSensorDeletions = () => counted('SELECT count(*) AS count FROM sensor_deletions')
 
 function* changesSince(
-  { userId, onlineSinceMs, since }: ChangesQuestion,
+  { userId, online, since }: ChangesQuestion,
   sensorsMax: number,
 ): Flow<ChangesSince> {
   const state = yield* row<{ dataId: string; seq: number }>(STATE)
   if (state === undefined) throw new Error('BUG: control.db has no identity')
-  const cursor = changesCursorOf({ ...state, onlineSinceMs })
+  const cursor = changesCursorOf({ ...state, online })
   const seen = seenByClient(since ?? '')
   const { dataId, seq } = seen
   const isContinued = dataId === state.dataId && seq <= state.seq
-  if (!isContinued || !isRecent(seen, onlineSinceMs)) return { cursor, changes: undefined }
-  const times = [seen.onlineSinceMs, onlineSinceMs]
+  if (!isContinued || !isRecent(seen.online, online)) return { cursor, changes: undefined }
+  const times = [seen.online, online].flatMap(({ sinceMs, untilMs }) => [sinceMs, untilMs])
   const changed = yield* rows<SensorRow & Change>(CHANGED, userId, seq, ...times, sensorsMax)
   const deleted = yield* rows<{ id: number }>(DELETED, userId, seq)
   const sensors = changed.map((one) => [toSensor(one), one] as const)

@@ -63,7 +63,8 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
     file: CONTROL_FILE,
     columns: `s.id AS sensor_id, shard_of(s.user_id) AS shard, s.user_id,
       first_stream_of(s.user_id) AS stream_id, l.measured_at_ms, l.temp_celsius,
-      l.last_seen_at_ms, last_tie_break(s.id, l.measured_at_ms) AS tie_break,
+      l.last_seen_at_ms, ifnull(l.gave_way_at_ms, 0) AS gave_way_at_ms,
+      last_tie_break(s.id, l.measured_at_ms) AS tie_break,
       spans_of(s.id) AS time_spans`,
     from: `(SELECT * FROM sensors WHERE deleted_at_ms IS NULL) AS s
       LEFT JOIN sensor_latest AS l ON l.sensor_id = s.id`,

@@ -271,7 +271,7 @@ describe('a client that does not read', () => {
     const { control, clock, cursorSecret, commands } = sensors
     const log = new RecordingLog()
     const often = { lookEveryMs: 20, checkTokensEveryMs: 20 }
-    const settings = { ...liveLimits, ...often, offlineAfterMs: DAY_MS }
+    const settings = { ...liveLimits, ...often, offlineAfterMs: DAY_MS, futureMsMax: 0 }
     const live = new LiveSensors({ control, clock, log, cursorSecret }, settings)
     let principal: Principal | undefined = { token: { id: 1 }, user: { id: 1 } } as Principal
     const tokens = { find: () => principal } as Partial<AccessTokens> as AccessTokens

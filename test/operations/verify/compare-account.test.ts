@@ -4,17 +4,18 @@ import type { Outstanding, SensorAccount } from '../../../src/domain/sensor-acco
 import { compareDays, compareLatest } from '../../../src/operations/verify/compare-account.ts'
 
 const DAY_MS = 86_400_000
+const LATEST = { measuredAtMs: 5, rawCelsius: 1, gaveWayAtMs: 0 }
 
 function outstanding(count = 0, measuredAtMs = 0): Outstanding {
-  const newest = count === 0 ? undefined : { measuredAtMs, rawCelsius: 1 }
-  return { perDay: new Map(count === 0 ? [] : [[0, count]]), newest }
+  const atLatest = measuredAtMs === LATEST.measuredAtMs ? LATEST : undefined
+  return { perDay: new Map(count === 0 ? [] : [[0, count]]), atLatest, later: undefined }
 }
 
 function account(accepted: number, pending = 0, setAside = 0): SensorAccount {
   return {
     sensorId: 1,
     accepted: new Map(accepted === 0 ? [] : [[0, accepted]]),
-    latest: accepted === 0 ? undefined : { measuredAtMs: 5, rawCelsius: 1 },
+    latest: accepted === 0 ? undefined : LATEST,
     pending: outstanding(pending),
     setAside: outstanding(setAside),
   }
@@ -71,8 +72,7 @@ describe('compareDays', () => {
 
 describe('compareLatest', () => {
   const nothing = { atLatest: undefined, later: undefined }
-  const latest = { measuredAtMs: 5, rawCelsius: 1 }
-  const compare = (change: Partial<SensorAccount>, stored = { ...nothing, atLatest: latest }) => {
+  const compare = (change: Partial<SensorAccount>, stored = { ...nothing, atLatest: LATEST }) => {
     const before = { ...account(10), ...change }
     return compareLatest({ before, after: before }, stored, false)
   }
@@ -85,9 +85,10 @@ describe('compareLatest', () => {
   })
 
   it('takes the newest measurement from the journal while it is not stored', () => {
-    expect(compare({ pending: outstanding(1, 5) }, { ...nothing, atLatest: latest })).to.equal(
-      'right',
-    )
+    const before = account(10, 1)
+    const pending = outstanding(1, LATEST.measuredAtMs)
+    const looked = { before: { ...before, pending }, after: before }
+    expect(compareLatest(looked, nothing, false)).to.equal('right')
   })
 
   it('names one that is too old, of nothing, of another temperature, or not there', () => {
@@ -95,7 +96,7 @@ describe('compareLatest', () => {
     const wrongs = [
       compareLatest({ before: account(1), after: account(1) }, { ...nothing, later }, false),
       compareLatest({ before: account(1), after: account(1) }, nothing, false),
-      compare({ latest: { measuredAtMs: 5, rawCelsius: 2 } }),
+      compare({ latest: { ...LATEST, rawCelsius: 2 } }),
       compare({ latest: undefined }),
     ]
     for (const wrong of wrongs) expect(wrong).to.have.property('wrong')
@@ -108,7 +109,7 @@ describe('compareLatest', () => {
   })
 
   it('leaves open what changes between the two looks', () => {
-    const after = { ...account(10), latest: { measuredAtMs: 9, rawCelsius: 1 } }
+    const after = { ...account(10), latest: { ...LATEST, measuredAtMs: 9 } }
     expect(compareLatest({ before: account(10), after }, nothing, false)).to.equal('moving')
   })
 })

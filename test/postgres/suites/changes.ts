@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { describeChanges } from '../../contract/changes.ts'
 import { CursorClient, describeCursors } from '../../contract/cursors.ts'
+import { describeLatest } from '../../contract/latest.ts'
 import { newUser, PERMISSIVE } from '../../contract/open-data.ts'
 import { ask } from '../../support/lanes.ts'
 import { newPostgresData } from '../../support/postgres-data.ts'
@@ -14,6 +15,7 @@ export function changesSuite(use: UseServer): void {
   const newData = newPostgresData(postgres)
   describeChanges('PostgreSQL', newData)
   describeCursors('PostgreSQL', newData)
+  describeLatest('PostgreSQL', newData)
 
   describe('with the journal streams of hundreds of processes', () => {
     let shard = 0

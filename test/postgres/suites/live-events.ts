@@ -8,7 +8,7 @@ import { SensorWatch } from '../../../src/sensors/sensor-watch.ts'
 import { accept, measurement, newUser, PERMISSIVE } from '../../contract/open-data.ts'
 import type { OpenData } from '../../contract/open-data.ts'
 import { FakeClock } from '../../support/clock.ts'
-import { LiveClient, OFFLINE_AFTER_MS, shownOf } from '../../support/live-client.ts'
+import { LiveClient, OFFLINE_AFTER_MS, ONLINE, shownOf } from '../../support/live-client.ts'
 import { ask } from '../../support/lanes.ts'
 import { openProcess } from '../../support/postgres-process.ts'
 import { newMigratedDatabase } from '../../support/postgres.ts'
@@ -48,7 +48,7 @@ export function liveEventsSuite(use: UseServer): void {
   const list = () => processOf(0).control.listSensors(userId)
   const sensors = { clock, list }
   const newWatch = (at: number, watchedDeletionsMax = 1_000) => {
-    const settings = { offlineAfterMs: OFFLINE_AFTER_MS, watchedDeletionsMax }
+    const settings = { ...ONLINE, watchedDeletionsMax }
     const { control } = processOf(at)
     return new SensorWatch(userId, { control, clock, cursorSecret }, settings)
   }

@@ -27,6 +27,14 @@ const OF_GONE = `WHERE sensor_id = ${GONE}`
 const OF_LANE = 'stream_id & 65535 > 0'
 const AT = `sensor_id = ${CELLAR} AND at_ms = ${START_MS}`
 
+/** The latest value is the one before it, as if the clock had been ahead when the last one came. */
+const giveWay = (gaveWayAtMs: string) => `
+  UPDATE sensor_state AS s
+  SET gave_way_at_ms = ${gaveWayAtMs}, (measured_at_ms, temp_celsius) = (
+    SELECT m.at_ms, m.temp_celsius FROM measurements m
+    WHERE m.shard = s.shard AND m.sensor_id = s.sensor_id AND m.at_ms < s.measured_at_ms
+    ORDER BY m.at_ms DESC, m.tie_break_ns DESC LIMIT 1)`
+
 /** Two at each of the first ten minutes. */
 function measurementsOf(sn: string, from: number) {
   return Array.from({ length: BATCH }, (_, at) => {
@@ -140,6 +148,11 @@ export function verifySuite(use: UseServer): void {
         says: [/^latest 1: the latest value is not the temperature of the latest measurement/],
       },
       {
+        what: 'a measurement later than the latest value, and than what gave way',
+        sql: giveWay('s.measured_at_ms - 1'),
+        says: [/^latest 1: there is a measurement later than the latest value/],
+      },
+      {
         what: 'a row of a stream that is gone',
         sql: `DELETE FROM journal WHERE ${OF_LANE} AND seq = 2`,
         says: [/^journal -: stream \d+: rows 2 to 2 are missing$/],
@@ -180,6 +193,11 @@ export function verifySuite(use: UseServer): void {
         for (const [at, pattern] of says.entries()) expect(wrong[at]).to.match(pattern)
       })
     }
+
+    it('finds nothing wrong with a latest value that another one gave way to', async () => {
+      await runOnce(copy.url, giveWay('s.measured_at_ms'))
+      expect(found(await verify(copy.url))).to.deep.equal([])
+    })
 
     it('finds nothing wrong with a user who is being deleted', async () => {
       await runOnce(
