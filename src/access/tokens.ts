@@ -175,7 +175,8 @@ export class AccessTokens {
     const { mobileTokenIdleMs } = this.#settings
     const state = tokenState(token, cached.lastUsedAtMs, nowMs, mobileTokenIdleMs)
     if (state !== 'live') return undefined
-    if (cached.lastUsedAtMs !== nowMs) {
+    // A clock that is set back for a while ends no session.
+    if (nowMs > (cached.lastUsedAtMs ?? -Infinity)) {
       cached.lastUsedAtMs = nowMs
       this.#unwrittenUses.set(token.id, nowMs)
     }

@@ -71,7 +71,7 @@ export function tokenState(
 ): TokenState {
   if (token.revokedAtMs !== null) return 'revoked'
   if (token.expiresAtMs !== null && token.expiresAtMs <= nowMs) return 'expired'
-  const usedAtMs = lastUsedAtMs ?? token.createdAtMs
+  const usedAtMs = Math.max(lastUsedAtMs ?? 0, token.createdAtMs)
   return token.kind === 'mobile' && usedAtMs + mobileTokenIdleMs <= nowMs ? 'idle' : 'live'
 }
 

@@ -108,6 +108,23 @@ describe('AccessTokens', () => {
     expect(await find(token)).to.equal(undefined)
   })
 
+  it('keeps sessions, and when they were last used, while the clock is wrong by years', async () => {
+    const [known, fresh] = [issue({ kind: 'mobile' }), issue({ kind: 'mobile' })]
+    await find(known)
+    clock.advanceMs(-30 * 365 * DAY_MS)
+    for (const token of [known, fresh]) expect(await find(token)).not.to.equal(undefined)
+    const wrongMs = clock.nowMs()
+    clock.advanceMs(30 * 365 * DAY_MS)
+    await tokens.stop()
+    expect(written).to.deep.equal([
+      new Map([
+        [1, clock.nowMs()],
+        [2, wrongMs],
+      ]),
+    ])
+    for (const token of [known, fresh]) expect(await find(token)).not.to.equal(undefined)
+  })
+
   it('does not know a revoked token any more', async () => {
     const token = issue()
     await find(token)
