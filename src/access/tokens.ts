@@ -122,10 +122,14 @@ export class AccessTokens {
     return isRevoked
   }
 
-  /** Deletes the account of a person who may delete it. @returns whether they may */
-  async deleteAccount(userId: number): Promise<boolean> {
+  /**
+   * Deletes the account of a person who may delete it.
+   *
+   * @returns whether they may; `undefined` if it is deleted already
+   */
+  async deleteAccount(userId: number): Promise<boolean | undefined> {
     const isDeleted = await this.#with.controlWriter.deleteAccount(userId)
-    if (isDeleted) this.forgetUser(userId)
+    if (isDeleted !== false) this.forgetUser(userId)
     return isDeleted
   }
 

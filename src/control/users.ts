@@ -72,10 +72,14 @@ export function* renameUser(userId: number, { email, name }: UserChange): Flow<U
   return renamed && toUser(renamed)
 }
 
-/** Whether a user may delete their own account: they signed up, and have no operator's tokens. */
-export function* mayLeave(userId: number, nowMs: number): Flow<boolean> {
+/**
+ * Whether a user may delete their own account: they signed up, and have no operator's tokens.
+ *
+ * @returns `undefined`: there is no such user any more
+ */
+export function* mayLeave(userId: number, nowMs: number): Flow<boolean | undefined> {
   // Locked: no daemon token can appear between the check and the deletion.
-  yield* lockUser(userId)
+  if ((yield* lockUser(userId)) === undefined) return undefined
   return (yield* row(MAY_LEAVE, userId, nowMs)) !== undefined
 }
 

@@ -35,7 +35,7 @@ export function createWriters(
     keepRefused: (refused) => keepInTurn(refused[0]?.userId ?? 0, () => keep(refused)),
     noteRefusedRetries: following(calls.noteRefusedRetries, makeRoom),
     deleteUser: following(calls.deleteUser, (sensors) => tellIf(sensors !== undefined)),
-    deleteAccount: following(calls.deleteAccount, tellIf),
+    deleteAccount: following(calls.deleteAccount, (isDeleted) => tellIf(isDeleted === true)),
     createSensor: inTurn(
       following(calls.createSensor, (sensor) => tellIf(typeof sensor === 'object')),
     ),

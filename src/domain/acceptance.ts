@@ -48,6 +48,12 @@ export interface SubmissionRejection {
   readonly faults: readonly RequestFault[]
 }
 
+/**
+ * For a submission of a user who was deleted while it was under way: from then on their tokens are
+ * unknown, whatever it contains.
+ */
+export const USER_GONE = { code: 'invalid_token' } as const
+
 /** The faults of a submission. A check notes what is wrong with the element at `index`. */
 export class SubmissionFaults {
   readonly #rules: AcceptanceRules

@@ -34,9 +34,10 @@ export interface ControlWriter extends RefusedWriter {
   /**
    * The same for a user who signed up and has no daemon token that works.
    *
-   * @returns whether the user was one: nothing has changed otherwise
+   * @returns whether the user was one: nothing has changed otherwise; `undefined` if there is no
+   *   such user any more
    */
-  deleteAccount(userId: number): Promise<boolean>
+  deleteAccount(userId: number): Promise<boolean | undefined>
   createToken(token: NewAccessToken): Promise<AccessToken>
   /**
    * Creates a daemon token for its owner, in a session. Of the user's sessions and own tokens that

@@ -108,11 +108,11 @@ describe('AccessTokens', () => {
     expect(await find(token)).to.equal(undefined)
   })
 
-  it('keeps sessions, and when they were last used, while the clock is wrong by years', async () => {
-    const [known, fresh] = [issue({ kind: 'mobile' }), issue({ kind: 'mobile' })]
-    await find(known)
+  it('keeps sessions and their last uses while the clock is wrong by years', async () => {
+    const [used, fresh] = [issue({ kind: 'mobile' }), issue({ kind: 'mobile' })]
+    await find(used)
     clock.advanceMs(-30 * 365 * DAY_MS)
-    for (const token of [known, fresh]) expect(await find(token)).not.to.equal(undefined)
+    for (const token of [used, fresh]) expect(await find(token)).not.to.equal(undefined)
     const wrongMs = clock.nowMs()
     clock.advanceMs(30 * 365 * DAY_MS)
     await tokens.stop()
@@ -122,7 +122,7 @@ describe('AccessTokens', () => {
         [2, wrongMs],
       ]),
     ])
-    for (const token of [known, fresh]) expect(await find(token)).not.to.equal(undefined)
+    for (const token of [used, fresh]) expect(await find(token)).not.to.equal(undefined)
   })
 
   it('does not know a revoked token any more', async () => {

@@ -140,6 +140,18 @@ export function describeJournal(name: string, newData: NewData): void {
         )
       })
 
+      it('answers a deleted user as their tokens are, whatever is sent', async () => {
+        const event = measurement({ eventId: 'e1' })
+        await accept(data, submission(userId, event))
+        await data.controlWriter.deleteUser(userId)
+        const other = await newUser(data)
+        const early = measurement({ serialNumber: 'new', measuredAtMs: 0 })
+        const sent = [event, measurement(), early].map((one) => submission(userId, one))
+        const outcomes = await commit(data, ...sent, submission(other, measurement()))
+        const codes = outcomes.map((one) => ('code' in one ? one.code : 'stored'))
+        expect(codes).to.deep.equal([...sent.map(() => 'invalid_token'), 'stored'])
+      })
+
       it('stores nothing of what is only checked', async () => {
         const group = data.committer.beginGroup(data.committer.queueOf(userId))
         group.add(submission(userId, measurement({ eventId: 'e1', measuredAtMs: 0 })), true)
@@ -350,12 +362,12 @@ export function describeJournal(name: string, newData: NewData): void {
         ids.add((await send(changes)).at(0).sensorId)
       }
       const accounts = await data.accounts.read([...ids])
-      const pending = [...ids].map((id) => accounts.get(id)?.pending)
-      const newest = (at: number) => ({ measuredAtMs: NOW_MS + at, rawCelsius: 11.75 })
-      expect(pending).to.deep.equal([
-        { perDay: new Map([[NOW_MS, 101]]), newest: newest(200) },
-        { perDay: new Map([[NOW_MS, 100]]), newest: newest(199) },
-      ])
+      for (const [place, id] of [...ids].entries()) {
+        const atLatest = { measuredAtMs: NOW_MS + 200 - place, rawCelsius: 11.75 }
+        const perDay = new Map([[NOW_MS, 101 - place]])
+        const pending = { perDay, atLatest, later: undefined }
+        expect(accounts.get(id)?.pending).to.deep.equal(pending)
+      }
     })
 
     describe('deleting a sensor', () => {

@@ -36,6 +36,8 @@ export function accountDeletion({
 export function deleteAccount(tokens: AccessTokens) {
   return async ({ ctx, principal }: ApiCall): Promise<void> => {
     const isDeleted = await tokens.deleteAccount(principal.user.id)
+    // Another request of the same person was faster.
+    if (isDeleted === undefined) throw new ServiceError('invalid_token')
     if (!isDeleted) throw new ServiceError('insufficient_scope', { detail: NOT_THIS_ONE })
     ctx.status = 204
   }

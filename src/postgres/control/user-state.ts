@@ -40,11 +40,11 @@ export async function deleteUser(sql: Sql, userId: number): Promise<number | und
   return state?.sensors ?? 0
 }
 
-/** The same, for a user who may delete their own account. @returns whether there was one */
+/** The same, for a user who may delete their own account. @returns see `mayLeave` */
 export async function deleteAccount(
   sql: Sql,
   { userId, nowMs }: { userId: number; nowMs: number },
-): Promise<boolean> {
+): Promise<boolean | undefined> {
   return (
     (await runFlow(sql, mayLeave(userId, nowMs))) && (await deleteUser(sql, userId)) !== undefined
   )

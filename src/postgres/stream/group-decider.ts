@@ -2,7 +2,7 @@
 // domain/acceptance.ts. A rejected submission has no effect on the next one. Pure: whatever the
 // database knows of events, sensors and times was looked up before.
 
-import { isSameContent, SubmissionFaults } from '../../domain/acceptance.ts'
+import { isSameContent, SubmissionFaults, USER_GONE } from '../../domain/acceptance.ts'
 import type { AcceptanceRules } from '../../domain/acceptance.ts'
 import { isCovered } from '../../domain/time-spans.ts'
 import type { ReceiptItem } from '../../domain/measurement.ts'
@@ -39,7 +39,9 @@ export interface NewEvent extends KnownEvent {
 export interface GroupKnowledge {
   /** The user's live sensor of that name. */
   findSensor(named: NamedSensor): KnownSensor | undefined
-  /** How many live sensors a user has; `Infinity` for a deleted user. */
+  /** Whether a user whose sensors are to be registered was deleted. */
+  isGone(userId: number): boolean
+  /** How many live sensors a user has. */
   sensorCount(userId: number): number
   findEvent(eventKey: string): KnownEvent | undefined
   /** Where the measurements of a sensor lie. */
@@ -124,6 +126,7 @@ export class GroupDecider {
   }
 
   decide(submission: GroupedSubmission): Decided {
+    if (this.#knows.isGone(submission.userId)) return USER_GONE
     this.#own = new Additions()
     const faults = new SubmissionFaults(this.#rules)
     const items = submission.elements.map((element, index) =>

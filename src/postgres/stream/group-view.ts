@@ -70,6 +70,7 @@ export class GroupView implements GroupKnowledge {
   readonly #named: readonly NamedSensor[]
   readonly #sensors = new Map<string, KnownSensor>()
   readonly #counts = new Map<number, number>()
+  readonly #gone = new Set<number>()
   readonly #events = new Map<string, KnownEvent>()
   readonly #tieBreaks = new Map<string, number>()
   #forwarded: readonly JournalPlace[] = []
@@ -94,8 +95,12 @@ export class GroupView implements GroupKnowledge {
     return this.#sensors.get(named.key)
   }
 
+  isGone(userId: number): boolean {
+    return this.#gone.has(userId)
+  }
+
   sensorCount(userId: number): number {
-    return this.#counts.get(userId) ?? Infinity
+    return this.#counts.get(userId) ?? 0
   }
 
   findEvent(eventKey: string): KnownEvent | undefined {
@@ -148,6 +153,7 @@ export class GroupView implements GroupKnowledge {
       int4Array(ids),
     )
     for (const { userId, sensors } of rows) this.#counts.set(userId, sensors)
+    for (const id of ids) if (!this.#counts.has(id)) this.#gone.add(id)
   }
 
   /** @returns whether all of them are there: else one was deleted, and is no longer remembered */

@@ -3,7 +3,7 @@
 // back whole, so that the next one sees a ledger without it. Nothing is durable until the group's
 // transaction is through (group-transaction.ts); if that fails, the whole group is taken back.
 
-import { isSameContent, SubmissionFaults } from '../../domain/acceptance.ts'
+import { isSameContent, SubmissionFaults, USER_GONE } from '../../domain/acceptance.ts'
 import type { AcceptanceRules } from '../../domain/acceptance.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { DirectoryEntry, SensorDirectory } from './sensor-directory.ts'
@@ -111,6 +111,9 @@ export class GroupDecider {
    * nothing is written yet, and the others of its group have nothing to do with it.
    */
   #rejectionOf(group: Group, decision: GroupDecision, at: ElementsOf): GroupRejection | undefined {
+    if (this.#sensors.isClosed(group.userId[at.submission] ?? 0)) {
+      return { submission: at.submission, ...USER_GONE }
+    }
     const faults = new SubmissionFaults(this.#rules)
     try {
       for (let element = at.start; element < at.end; element++) {

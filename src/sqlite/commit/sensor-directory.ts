@@ -75,9 +75,13 @@ export class SensorDirectory {
     return found
   }
 
-  /** Live sensors of a user, pending ones included; of one who is deleted more than any limit. */
+  /** Whether the user was deleted: they get no sensors any more. */
+  isClosed(userId: number): boolean {
+    return this.#closedUsers.has(userId)
+  }
+
+  /** Live sensors of a user, pending ones included. */
   count(userId: number): number {
-    if (this.#closedUsers.has(userId)) return Infinity
     const known = this.#liveCounts.get(userId)
     if (known !== undefined) return known
     if (this.#liveCounts.size >= CACHE_MAX && this.#pending.length === 0) this.#liveCounts.clear()
@@ -132,7 +136,7 @@ export class SensorDirectory {
     this.#forgetEntries()
   }
 
-  /** A user is deleted: they get no sensors any more. */
+  /** A user is deleted. */
   closeUser(userId: number): void {
     this.#closedUsers.add(userId)
     this.forgetAll()

@@ -58,15 +58,22 @@ export function sensorCommands(
   }
   return {
     deleteUser: (userId: number): number | undefined => deleteUser(userId, () => true),
-    deleteAccount: (userId: number): boolean =>
-      deleteUser(userId, (nowMs) => flows.run(mayLeave(userId, nowMs))) !== undefined,
+    deleteAccount: (userId: number): boolean | undefined => {
+      let isAllowed: boolean | undefined
+      const sensors = deleteUser(userId, (nowMs) => {
+        isAllowed = flows.run(mayLeave(userId, nowMs))
+        return isAllowed === true
+      })
+      return isAllowed && sensors !== undefined
+    },
     createSensor: (
       userId: number,
       serialNumber: string,
       alias: string | undefined,
     ): Sensor | 'taken' | 'quota' => {
       if (directory.find(userId, serialNumber) !== undefined) return 'taken'
-      if (directory.count(userId) >= sensorsPerUserMax) return 'quota'
+      const isFull = directory.isClosed(userId) || directory.count(userId) >= sensorsPerUserMax
+      if (isFull) return 'quota'
       const id = directory.takeId()
       const key = serialNumberKey(serialNumber)
       inTransaction((nowMs) => {

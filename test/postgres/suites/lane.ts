@@ -111,7 +111,7 @@ export function laneSuite(use: UseServer): void {
   })
 
   it('registers nothing for a user who is deleted', async () => {
-    expect(statusOf(await sendEvent(lane, 2, 'e1'))).to.equal('sensor_quota')
+    expect(statusOf(await sendEvent(lane, 2, 'e1'))).to.equal('invalid_token')
   })
 
   it('waits for another that stores the same event', async () => {

@@ -180,7 +180,7 @@ export function userDeletionSuite(use: UseServer): void {
       await waitForLock()
       const other = submission(otherId, measurement({ serialNumber: 'new' }))
       const outcomes = await commit(data, submission(userId, ...named(1)), other)
-      expect(outcomes.map(statusOf)).to.deep.equal(['sensor_quota', 'created'])
+      expect(outcomes.map(statusOf)).to.deep.equal(['invalid_token', 'created'])
       await endLockWaits(database.url)
       await step
     })
