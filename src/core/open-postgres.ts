@@ -16,6 +16,7 @@ import { createControlReader } from '../postgres/control/control-reader.ts'
 import { createControlWriter } from '../postgres/control/control-writer.ts'
 import { Database, unlessAway } from '../postgres/server/database.ts'
 import { PostgresForwardProgress } from '../postgres/journal/forward-progress.ts'
+import { isAway } from '../postgres/server/failures.ts'
 import { migrate } from '../postgres/server/migrate.ts'
 import { checkServer } from '../postgres/server/server-check.ts'
 import type { ServerState } from '../postgres/server/server-check.ts'
@@ -197,12 +198,13 @@ function refuseFaults(faults: readonly string[]): void {
   throw new UnfitSettings(`the server of DATABASE_URL cannot be used: ${faults.join('; ')}`)
 }
 
-/** Missing server, database or permission, or a later version's schema. */
+/** Missing database or permission, or a later version's schema; or the server is away. */
 async function orUnfit<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new UnfitSettings(`the database of DATABASE_URL cannot be used: ${reason}`)
+    const message = `the database of DATABASE_URL cannot be used: ${reason}`
+    throw isAway(error) ? new Error(message, { cause: error }) : new UnfitSettings(message)
   }
 }

@@ -81,6 +81,24 @@ export function isOutOfReach(error: unknown): boolean {
   return OUT_OF_REACH.test(error.code ?? '') || endsConnection(error) || isLostWorker(error)
 }
 
+/** A wrong password, database or permission: a setting is at fault. */
+const OF_SETTINGS = /^(28|3D|42)/
+
+/**
+ * Whether the server is out of reach for now, and no setting is wrong. Certificates have errors
+ * with codes of their own, and files too.
+ */
+export function isAway(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) {
+    return isOutOfReach(error) && !OF_SETTINGS.test(error.code ?? '')
+  }
+  const { code, syscall = '' } = error as NodeJS.ErrnoException
+  const isOfSocket = /^(connect|getaddrinfo|read|write)$/.test(syscall)
+  return (
+    isOutOfReach(error) && (code === undefined || isOfSocket || error instanceof AggregateError)
+  )
+}
+
 /** Citus tells an error of its connection to a worker from a worker's own by no code. */
 function isLostWorker({ code, where = '', message }: pg.DatabaseError): boolean {
   if (code !== INTERNAL_ERROR) return false
