@@ -16,7 +16,7 @@ import { ownDataDir } from '../core/own-data-dir.ts'
 import { failed, usage } from '../operations/operations.ts'
 import { readFormats, upgradeFiles } from '../sqlite/backup/file-formats.ts'
 import type { FileFormat } from '../sqlite/backup/file-formats.ts'
-import { LEDGER_FILE } from '../sqlite/database.ts'
+import { LEDGER_FILE, USE_OTHER_VERSION } from '../sqlite/database.ts'
 import { clearWitness } from '../sqlite/log/witness.ts'
 import { openWhole } from '../sqlite/verify/files-at-rest.ts'
 import { prepareDataDir, UnfitDataDir } from '../system/data-dir.ts'
@@ -84,7 +84,7 @@ export async function isUpgradeDue(dataDir: string): Promise<boolean> {
   if (unknown === undefined) return formats.some(({ isOlder }) => isOlder)
   const { name, version, newest } = unknown
   const problem = `${name} has schema version ${version}, this version of Thermolog knows ${newest}`
-  throw new UnfitDataDir(dataDir, `${problem}. ${await describeWayBack(dataDir, formats)}`)
+  throw new UnfitDataDir(dataDir, `${problem}: ${await describeWayBack(dataDir, formats)}`)
 }
 
 /** An upgrade would come first, and give out ids of the time before. @throws UnfitDataDir */
@@ -99,10 +99,10 @@ async function describeWayBack(dataDir: string, formats: readonly FileFormat[]):
   const record = await readRecord(dataDir)
   const isOurs = formats.every(({ name, newest }) => record?.from[name] === newest)
   if (record === undefined || !isOurs || !existsSync(record.backup)) {
-    return 'Use the version that wrote it, or restore a backup made by this one'
+    return USE_OTHER_VERSION
   }
   return (
-    'Use the version that wrote it; or lose what was accepted since that one came, and restore ' +
+    'use the version that wrote it; or lose what was accepted since that one came, and restore ' +
     `into an empty DATA_DIR what it has kept of the time before: ${record.backup}`
   )
 }

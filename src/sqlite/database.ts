@@ -199,6 +199,11 @@ export function isDiskFault(error: unknown): error is Error {
   return codeOf(error).startsWith('SQLITE_IOERR') || isDamage(error)
 }
 
+/** Where nothing leads from a format to that of this version. */
+export const USE_OTHER_VERSION =
+  'use the version that wrote it, or export with that one and import here, or restore a backup ' +
+  'made by this one'
+
 /** @throws OtherFormat if a file with data does not have the format of this version */
 export function refuseOtherFormat(
   db: Connection,
@@ -210,7 +215,7 @@ export function refuseOtherFormat(
   if (found === newest) return
   const remedy = isOlderFormat(found, migrations)
     ? '`thermolog serve` brings it up to date'
-    : 'use the version that wrote it, or restore a backup made by this one'
+    : USE_OTHER_VERSION
   throw new OtherFormat(
     `${file} has schema version ${found}, this version of Thermolog knows ${newest}: ${remedy}`,
   )

@@ -163,7 +163,7 @@ describe('an upgrade to another format', () => {
     // Without it nothing else is named.
     await rm(at('kept.tar'))
     const alone = await runCommand(at('data'), ['serve'], { PORT: '0' })
-    expect(alone.stderr).to.include('Use the version that wrote it, or restore a backup')
+    expect(alone.stderr).to.include('use the version that wrote it, or export with that one')
   })
 
   it('takes no other backup once it is under way', async () => {
