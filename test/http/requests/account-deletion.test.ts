@@ -1,6 +1,10 @@
 // Deleting one's own account. Goal: everything of that person goes, at once, and only when it is
 // certainly they who want it.
 
+import { once } from 'node:events'
+import { request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { MINUTE_MS } from '../../../src/domain/time.ts'
 import { EventReader } from '../../support/events.ts'
@@ -10,6 +14,24 @@ import type { MobileTest } from '../../support/mobile.ts'
 
 const ANA = 'ana@example.org'
 const ALLOWED = { ALLOW_SIGN_UP: 'true', ALLOW_ACCOUNT_DELETION: 'true' }
+
+/** Sends the head of a request, until its token is checked. @returns sends its body */
+async function underWay(url: string, token: string, body: string) {
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    Expect: '100-continue',
+  }
+  const sending = request(url, { method: 'POST', headers })
+  sending.flushHeaders()
+  await once(sending, 'continue')
+  return async (): Promise<{ status: number | undefined; code: string }> => {
+    sending.end(body)
+    const [answer] = (await once(sending, 'response')) as [IncomingMessage]
+    return { ...((await json(answer)) as { code: string }), status: answer.statusCode }
+  }
+}
 
 describe('deleting one’s account', () => {
   let mobile: MobileTest
@@ -43,6 +65,31 @@ describe('deleting one’s account', () => {
     const anew = await mobile.tokenOf()
     expect((await mobile.get('/me', anew)).body.data.id).to.be.greaterThan(id)
     expect((await mobile.get('/sensors', anew)).body.data).to.deep.equal([])
+  })
+
+  it('is one deletion where two ask at once: the other has no token any more', async () => {
+    await start()
+    const tokens = [await mobile.tokenOf(), await mobile.tokenOf()]
+    const answers = await Promise.all(tokens.map((token) => remove(token)))
+    expect(answers.map(({ status }) => status)).to.have.members([204, 401])
+  })
+
+  it('leaves no valid token to what daemons are sending meanwhile', async () => {
+    await start()
+    const { url, createToken, operations } = mobile.service
+    const token = await createToken(ANA)
+    const batch = JSON.stringify({ measurements: [{ sn: 'A1', temp: 20 }] })
+    const sending = await Promise.all(
+      [
+        ['/api/v2/write?bucket=b', 'room temp=20'],
+        ['/api/v1/measurements/batch', batch],
+        ['/api/v1/measurements/batch?on_invalid=skip', batch],
+      ].map(([path = '', body = '']) => underWay(url + path, token, body)),
+    )
+    await operations.deleteUser({ user: ANA })
+    const [lines, ...batches] = await Promise.all(sending.map((finish) => finish()))
+    expect(lines).to.include({ status: 401, code: 'unauthorized' })
+    for (const answer of batches) expect(answer).to.include({ status: 401, code: 'invalid_token' })
   })
 
   it('wants a fresh sign-in and the person’s own address', async () => {
