@@ -18,7 +18,7 @@ import { newMigratedDatabase, runOnce, usePostgres } from '../support/postgres.t
 
 /** Of a directory: what is empty when it is drained, has another name there, or was for cursors. */
 const LEFT_BEHIND = words(`
-  journal journal_watermark sensor_deletions written measurement_store event_secret
+  journal journal_watermark sensor_deletions accepted_clock written measurement_store event_secret
   blocks cohort_segments fine_filters runs sealed time_spans
   data_identity sensor_latest
   minute_summaries quarter_summaries hour_summaries day_summaries
