@@ -49,12 +49,8 @@ export class SensorDirectory {
     this.#lastId = db.prepare<[], number>(LAST_ID).pluck().get() ?? 0
   }
 
-  /**
-   * The live sensor that a user means by this spelling, one that is being registered included; none
-   * of one who is deleted.
-   */
+  /** The live sensor that a user means by this spelling, one that is being registered included. */
   find(userId: number, serialNumber: string): DirectoryEntry | undefined {
-    if (this.#closedUsers.has(userId)) return undefined
     const key = serialNumberKey(serialNumber)
     const cacheKey = `${userId}:${key}`
     const cached = this.#cacheByKey.get(cacheKey)

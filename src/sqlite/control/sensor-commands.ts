@@ -45,27 +45,10 @@ export function sensorCommands(
 ) {
   const { sensorsPerUserMax, deletions } = settings
   const flows = new FlowRunner(db)
-  const inTransaction = <Result>(work: (nowMs: number) => Result): Result =>
+  const inTransaction: InTransaction = (work) =>
     db.transaction(() => work(clock.nowMs())).immediate()
-  const deleteUser = (userId: number, mayBegin: (nowMs: number) => boolean) => {
-    const sensors = inTransaction((nowMs) =>
-      mayBegin(nowMs) ? deletions.begin(userId, nowMs) : undefined,
-    )
-    if (sensors === undefined) return undefined
-    deletions.noteBegun(userId)
-    directory.closeUser(userId)
-    return sensors
-  }
   return {
-    deleteUser: (userId: number): number | undefined => deleteUser(userId, () => true),
-    deleteAccount: (userId: number): boolean | undefined => {
-      let isAllowed: boolean | undefined
-      const sensors = deleteUser(userId, (nowMs) => {
-        isAllowed = flows.run(mayLeave(userId, nowMs))
-        return isAllowed === true
-      })
-      return isAllowed && sensors !== undefined
-    },
+    ...userDeletions({ inTransaction, deletions, directory, flows }),
     createSensor: (
       userId: number,
       serialNumber: string,
@@ -108,6 +91,38 @@ export function sensorCommands(
     noteDeletionPass: (sensorId: number, dueAtMs: number | undefined): void => {
       if (dueAtMs === undefined) db.prepare(END_DELETION).run(sensorId)
       else db.prepare(NOTE_PASS).run(dueAtMs, sensorId)
+    },
+  }
+}
+
+type InTransaction = <Result>(work: (nowMs: number) => Result) => Result
+
+interface DeletionCollaborators {
+  readonly inTransaction: InTransaction
+  readonly deletions: UserDeletions
+  readonly directory: SensorDirectory
+  readonly flows: FlowRunner
+}
+
+function userDeletions({ inTransaction, deletions, directory, flows }: DeletionCollaborators) {
+  const deleteUser = (userId: number, mayBegin: (nowMs: number) => boolean) => {
+    const sensors = inTransaction((nowMs) =>
+      mayBegin(nowMs) ? deletions.begin(userId, nowMs) : undefined,
+    )
+    if (sensors === undefined) return undefined
+    deletions.noteBegun(userId)
+    directory.closeUser(userId)
+    return sensors
+  }
+  return {
+    deleteUser: (userId: number): number | undefined => deleteUser(userId, () => true),
+    deleteAccount: (userId: number): boolean | undefined => {
+      let isAllowed: boolean | undefined
+      const sensors = deleteUser(userId, (nowMs) => {
+        isAllowed = flows.run(mayLeave(userId, nowMs))
+        return isAllowed === true
+      })
+      return isAllowed && sensors !== undefined
     },
   }
 }
