@@ -89,7 +89,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   metrics.nameBuild(manifest.version)
   const operations = createOperations({ ...core, accessTokens: tokens }, config)
   const retries = new RefusedRetries({ ...core, pause, log }, config)
-  ownClock?.onSteppedAhead((step) => void retries.after(step))
+  ownClock?.onMoved((byMs) => void retries.noteMoved(byMs))
   const skippedNotes = new SkippedNotes({ controlWriter, log })
   const providers = createIdentityProviders(config, { clock, log })
   const { codes } = shared
@@ -152,6 +152,7 @@ function serviceOf(parts: Parts, config: Config, log: Log): Service {
   return {
     start: async () => {
       tokens.start()
+      await retries.start()
       for (const provider of providers.values()) provider.start()
       if (!isShared) await startSocket(socket, config, log)
       if (providers.size === 0 && !(await core.control.hasUsers())) log.info(...NO_USER)

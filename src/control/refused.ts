@@ -42,8 +42,8 @@ const ENTRIES = `
   FROM refused r JOIN users u ON u.id = r.user_id LEFT JOIN access_tokens t ON t.id = r.token_id`
 const AHEAD = `
   ${ENTRIES}
-  WHERE r.id > $1 AND r.received_at_ms BETWEEN $2 AND $3 AND r.ahead_at_ms - r.received_at_ms <= $4
-  ORDER BY r.id LIMIT $5`
+  WHERE r.id > $1 AND r.id <= $2 AND r.ahead_at_ms - r.received_at_ms <= $3
+  ORDER BY r.id LIMIT $4`
 const COUNT = `
   SELECT (SELECT count(*) FROM refused) AS count,
     (SELECT CAST(coalesce(sum(dropped), 0) AS bigint) FROM refused_totals) AS dropped`
@@ -125,12 +125,11 @@ export function* listRefused({
 }
 
 export function* listAheadRefused(
-  { sinceMs, untilMs, aheadMsMax }: AheadRefused,
-  afterId: number,
+  { afterId, throughId, aheadMsMax }: AheadRefused,
   limit: number,
 ): Flow<readonly RefusedEntry[]> {
-  const values = [afterId, sinceMs, untilMs, aheadMsMax, limit]
-  return (yield* rows<RefusedRow>(AHEAD, ...values)).map(toEntry)
+  const found = yield* rows<RefusedRow>(AHEAD, afterId, throughId, aheadMsMax, limit)
+  return found.map(toEntry)
 }
 
 /** @param userId `undefined`: all users */

@@ -34,7 +34,7 @@ import type { CommitChannel } from '../sqlite/commit/commit-channel.ts'
 import { SqliteSubmissionCommitter } from '../sqlite/commit/submission-committer.ts'
 import { createControlReader } from '../sqlite/control/control-reader.ts'
 import { createControlWriter } from '../sqlite/control/control-writer.ts'
-import { readReceipts } from '../sqlite/control/receipts.ts'
+import { readNewestReceiptMs } from '../sqlite/control/receipts.ts'
 import { CONTROL_FILE, LEDGER_FILE, openForReading } from '../sqlite/database.ts'
 import type { Connection } from '../sqlite/database.ts'
 import { ForwardProgress } from '../sqlite/journal/forward-progress.ts'
@@ -178,15 +178,15 @@ function compareReceipts(
   clock: BelievedClock,
   { database, channel }: { readonly database: Connection; readonly channel: CommitChannel },
 ): OwnClock {
-  clock.compareWithReceipts(readReceipts(database))
+  clock.compareWithReceipt(readNewestReceiptMs(database))
   return {
     accept: async () => {
-      const { newestMs } = readReceipts(database)
-      await channel.call('acceptReceipt', newestMs)
+      const newestMs = readNewestReceiptMs(database)
+      await channel.call('acceptClock')
       clock.accept()
       return newestMs > 0 ? newestMs : undefined
     },
-    onSteppedAhead: (call) => clock.onSteppedAhead(call),
+    onMoved: (call) => clock.onMoved(call),
   }
 }
 

@@ -26,10 +26,10 @@ type FieldValue = (state: SensorState, moment: Moment) => number | null
 const VALUES: Readonly<Record<Field, FieldValue>> = {
   compensation: ({ sensor }) => sensor.compensationCelsius,
   online: ({ isOnline }) => Number(isOnline),
-  silence: ({ sensor: { latest, createdAtMs }, isOnline }, { nowMs }) => {
-    // Ahead of now, and yet not online: of a time that the service's clock got wrong.
-    const isAhead = latest !== null && latest.measuredAtMs > nowMs && !isOnline
-    const sinceMs = latest === null || isAhead ? createdAtMs : latest.measuredAtMs
+  silence: ({ sensor: { latest, lastSeenAtMs, createdAtMs } }, { nowMs }) => {
+    const newestMs = Math.min(latest?.measuredAtMs ?? Infinity, lastSeenAtMs ?? Infinity)
+    // It was heard from in the future if the service's own clock was ahead then.
+    const sinceMs = newestMs > nowMs ? createdAtMs : newestMs
     return Math.max(0, nowMs - sinceMs) / 1_000
   },
   temp: ({ sensor: { latest, compensationCelsius } }) =>

@@ -203,7 +203,9 @@ export class Submissions {
 
   #enqueue(submission: Submission, isOnlyChecked: boolean): Promise<Receipt> {
     const { userId } = submission
-    const obstacle = this.obstacle(userId)
+    // Its body may have taken long.
+    const isOfNow = this.#with.clockWatch.isOfNow(submission.receivedAtMs)
+    const obstacle = isOfNow ? this.obstacle(userId) : 'clock_unset'
     if (obstacle !== undefined) return Promise.reject(this.errorOf(obstacle))
     const { promise, resolve, reject } = Promise.withResolvers<Receipt>()
     const waiting = { submission, isOnlyChecked, resolve, reject }

@@ -4,9 +4,9 @@
 
 import { MINUTE_MS } from '../domain/time.ts'
 import type { AheadRefused } from '../ports/refused.ts'
-import type { ClockStep, Log } from '../ports/system.ts'
+import type { Log } from '../ports/system.ts'
 import type { LineNames } from './read-refused.ts'
-import { retryAhead } from './refused.ts'
+import { newestRefusedId, retryAhead } from './refused.ts'
 import type { RefusedCollaborators } from './refused.ts'
 
 /** After what could not be decided. */
@@ -21,10 +21,24 @@ interface Settings extends LineNames {
   readonly futureMsMax: number
 }
 
+/** What was refused between two moves of the clock. */
+interface Period {
+  readonly afterId: number
+  readonly throughId: number
+  /** By how much the clock was behind then, as it is believed now. */
+  readonly behindMs: number
+}
+
+/** Of a clock that is moved all the time, the last ones. */
+const PERIODS_MAX = 100
+
 export class RefusedRetries {
   readonly #with: Collaborators
   readonly #settings: Settings
   readonly #stopping = new AbortController()
+  #periods: readonly Period[] = []
+  /** The newest entry at the start, or when the clock was last moved. */
+  #lastId = 0
   #underWay: Promise<void> = Promise.resolve()
 
   constructor(collaborators: Collaborators, settings: Settings) {
@@ -32,16 +46,37 @@ export class RefusedRetries {
     this.#settings = settings
   }
 
-  /** Retries what would not have been refused, had the clock been set before. */
-  after({ sinceMs, untilMs, byMs }: ClockStep): Promise<void> {
-    const ahead = { sinceMs, untilMs, aheadMsMax: byMs + this.#settings.futureMsMax }
-    this.#underWay = this.#underWay.then(() => this.#retry(ahead))
+  /** What was refused before is left to operators. Call it before anything is accepted. */
+  async start(): Promise<void> {
+    this.#lastId = await newestRefusedId(this.#with.control)
+  }
+
+  /**
+   * Retries what would not have been refused, had the clock been right.
+   *
+   * @param byMs how far the clock was moved ahead, or back
+   */
+  noteMoved(byMs: number): Promise<void> {
+    this.#underWay = this.#underWay.then(() => this.#afterMove(byMs))
     return this.#underWay
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#underWay
+  }
+
+  async #afterMove(byMs: number): Promise<void> {
+    const afterId = this.#lastId
+    this.#lastId = await newestRefusedId(this.#with.control)
+    const ended = { afterId, throughId: this.#lastId, behindMs: 0 }
+    this.#periods = [...this.#periods, ended]
+      .map((period) => ({ ...period, behindMs: period.behindMs + byMs }))
+      .slice(-PERIODS_MAX)
+    for (const { behindMs, ...period } of this.#periods) {
+      const aheadMsMax = behindMs + this.#settings.futureMsMax
+      if (behindMs > 0) await this.#retry({ ...period, aheadMsMax })
+    }
   }
 
   async #retry(ahead: AheadRefused): Promise<void> {

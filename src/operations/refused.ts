@@ -117,13 +117,18 @@ export async function retryRefused(
   return retryParts(collaborators, names, partsOfNow(collaborators.control, ids && new Set(ids)))
 }
 
+/** 0: there is none. */
+export async function newestRefusedId(control: ControlReader): Promise<number> {
+  const [newest] = await control.listRefused({ isOldestFirst: false, limit: 1 })
+  return newest?.id ?? 0
+}
+
 /** Of these, the entries that are there now, the oldest first. */
 async function* partsOfNow(
   control: ControlReader,
   wanted: ReadonlySet<number> | undefined,
 ): AsyncGenerator<readonly RefusedEntry[], undefined> {
-  const [newest] = await control.listRefused({ isOldestFirst: false, limit: 1 })
-  const lastId = newest?.id ?? 0
+  const lastId = await newestRefusedId(control)
   for (let afterId = 0; afterId < lastId;) {
     const listing = { isOldestFirst: true, afterId, limit: RETRIED_AT_ONCE }
     const part = await control.listRefused(listing)
@@ -149,11 +154,11 @@ async function* partsAhead(
   control: ControlReader,
   ahead: AheadRefused,
 ): AsyncGenerator<readonly RefusedEntry[], undefined> {
-  for (let afterId = 0; ;) {
-    const part = await control.listAheadRefused(ahead, afterId, RETRIED_AT_ONCE)
+  for (let { afterId } = ahead; ;) {
+    const part = await control.listAheadRefused({ ...ahead, afterId }, RETRIED_AT_ONCE)
     if (part.length === 0) return
     yield part
-    afterId = part.at(-1)?.id ?? Infinity
+    afterId = part.at(-1)?.id ?? afterId
   }
 }
 

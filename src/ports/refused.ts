@@ -54,10 +54,11 @@ export interface RefusedListing {
   readonly limit: number
 }
 
-/** What was refused as ahead, by at most so much, of a receipt in this period. */
+/** What was refused as ahead of its receipt, by at most so much, first between two others. */
 export interface AheadRefused {
-  readonly sinceMs: number
-  readonly untilMs: number
+  /** Ids of entries; the first one is not meant. */
+  readonly afterId: number
+  readonly throughId: number
   readonly aheadMsMax: number
 }
 
@@ -91,12 +92,8 @@ export interface RefusedReader {
   hasStoredLines(tokenId: number): Promise<boolean>
   /** In the order of their ids, which is that in which they first arrived. */
   listRefused(listing: RefusedListing): Promise<readonly RefusedEntry[]>
-  /** In the order of their ids, from behind this one. */
-  listAheadRefused(
-    ahead: AheadRefused,
-    afterId: number,
-    limit: number,
-  ): Promise<readonly RefusedEntry[]>
+  /** In the order of their ids. */
+  listAheadRefused(ahead: AheadRefused, limit: number): Promise<readonly RefusedEntry[]>
   /** @param userId `undefined`: of all users */
   countRefused(userId?: number): Promise<RefusedCounts>
 }

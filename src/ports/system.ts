@@ -55,20 +55,14 @@ export interface ClockWatch {
   readonly doubt: ClockDoubt | undefined
   /** What an operator should know although it is believed. */
   readonly warning?: string | undefined
+  /** Whether a time was read from the clock as it is believed now, and not before it was moved. */
+  isOfNow(atMs: number): boolean
 }
 
 /** Why the clock is not believed, for everyone, and what to do, for operators. */
 export interface ClockDoubt {
   readonly detail: string
   readonly hint?: string
-}
-
-/** The wall clock was set ahead. Times are by the clock as it was before. */
-export interface ClockStep {
-  /** What was received since the start was received at or after this. */
-  readonly sinceMs: number
-  readonly untilMs: number
-  readonly byMs: number
 }
 
 /** The clock that data in DATA_DIR go by. */
@@ -78,15 +72,8 @@ export interface OwnClock {
    * when it resolves. @returns when that was, by the clock of then; `undefined`: there is none
    */
   accept(): Promise<number | undefined>
-  /** Calls back when the wall clock was set ahead, and is believed. */
-  onSteppedAhead(call: (step: ClockStep) => void): void
-}
-
-/** When measurements were received; 0: none was. */
-export interface Receipts {
-  readonly newestMs: number
-  /** The newest one of which an operator has said that the clock may be before it. */
-  readonly acceptedMs: number
+  /** Calls back when the wall clock was moved, and is believed. @param byMs ahead, or back */
+  onMoved(call: (byMs: number) => void): void
 }
 
 /** The database as far as this process can tell. */

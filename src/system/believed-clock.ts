@@ -8,15 +8,7 @@
 // what was already received, unless that was received with a wrong clock, which an operator knows.
 
 import { DAY_MS, formatInstant, MINUTE_MS, SECOND_MS } from '../domain/time.ts'
-import type {
-  Clock,
-  ClockDoubt,
-  ClockStep,
-  ClockWatch,
-  Log,
-  MachineClock,
-  Receipts,
-} from '../ports/system.ts'
+import type { Clock, ClockDoubt, ClockWatch, Log, MachineClock } from '../ports/system.ts'
 
 const LOOK_EVERY_MS = SECOND_MS
 const MOVED_MS_MAX = 5 * MINUTE_MS
@@ -36,14 +28,14 @@ interface Moved {
 export class BelievedClock implements Clock, ClockWatch {
   readonly #machine: MachineClock
   readonly #log: Log | undefined
-  readonly #onSteppedAhead: ((step: ClockStep) => void)[] = []
+  readonly #onMoved: ((byMs: number) => void)[] = []
   /** Wall time less uptime, as long as the wall clock is believed. */
   #aheadMs: number
   /** Wall time less monotonic time at the last look: cheaper to read than the uptime. */
   #aheadOfMonotonicMs: number
   #moved: Moved | undefined
-  /** The least wall time of a measurement received since the start. */
-  #sinceMs: number
+  /** The time when the wall clock was last moved and believed. */
+  #sinceMs = -Infinity
   /** The newest receipt, while the clock is before it. */
   #receiptMs: number | undefined
   #warning: string | undefined
@@ -52,9 +44,9 @@ export class BelievedClock implements Clock, ClockWatch {
   constructor(machine: MachineClock, log?: Log) {
     this.#machine = machine
     this.#log = log
-    this.#sinceMs = machine.nowMs()
-    this.#aheadMs = this.#sinceMs - machine.uptimeMs()
-    this.#aheadOfMonotonicMs = this.#sinceMs - machine.monotonicMs()
+    const nowMs = machine.nowMs()
+    this.#aheadMs = nowMs - machine.uptimeMs()
+    this.#aheadOfMonotonicMs = nowMs - machine.monotonicMs()
   }
 
   nowMs(): number {
@@ -105,15 +97,17 @@ export class BelievedClock implements Clock, ClockWatch {
     } else if (uptimeMs - this.#moved.sinceUptimeMs >= STANDS_STILL_MS) this.#believe(aheadMs)
   }
 
+  isOfNow(atMs: number): boolean {
+    return atMs >= this.#sinceMs - MOVED_MS_MAX && atMs <= this.nowMs() + MOVED_MS_MAX
+  }
+
   /**
    * Compares the clock with the newest receipt, once, before anything is accepted.
    *
-   * @param newestMs when the newest measurement was received, by the clock of then
-   * @param acceptedMs up to which receipt an operator has said that the clock may be before it
+   * @param newestMs when that was, by the clock of then; 0: there is none
    */
-  compareWithReceipts({ newestMs, acceptedMs }: Receipts): void {
+  compareWithReceipt(newestMs: number): void {
     const nowMs = this.nowMs()
-    if (newestMs <= acceptedMs) return
     if (nowMs < newestMs - BEFORE_RECEIPT_MS_MAX) {
       this.#receiptMs = newestMs
       const { detail: reason, hint } = beforeReceipt(nowMs, newestMs)
@@ -133,21 +127,19 @@ export class BelievedClock implements Clock, ClockWatch {
     this.#warning = undefined
   }
 
-  /** Calls back when the wall clock was set ahead, and is believed. */
-  onSteppedAhead(call: (step: ClockStep) => void): void {
-    this.#onSteppedAhead.push(call)
+  /** Calls back when the wall clock was moved, and is believed. @param byMs ahead, or back */
+  onMoved(call: (byMs: number) => void): void {
+    this.#onMoved.push(call)
   }
 
   #believe(aheadMs: number): void {
-    const untilMs = this.#machine.uptimeMs() + this.#aheadMs
     const byMs = aheadMs - this.#aheadMs
-    const sinceMs = this.#sinceMs
     this.#aheadMs = aheadMs
     this.#moved = undefined
-    this.#sinceMs = Math.min(sinceMs, this.#machine.nowMs())
-    const now = formatInstant(this.#machine.nowMs())
+    this.#sinceMs = this.#machine.nowMs()
+    const now = formatInstant(this.#sinceMs)
     this.#log?.warn('the clock was moved, and is believed', { now })
-    if (byMs > 0) for (const call of this.#onSteppedAhead) call({ sinceMs, untilMs, byMs })
+    for (const call of this.#onMoved) call(byMs)
   }
 }
 

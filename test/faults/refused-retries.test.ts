@@ -51,13 +51,14 @@ describe('retrying what was refused', () => {
   const keepElement = (element: object, aheadAtMs: number | null = null) =>
     keep({ kind: 'element', content: JSON.stringify(element), unitNs: '1', aheadAtMs })
   const retry = () => retryRefused({ ...core, clock }, config, undefined)
-  /** The clock was behind by an hour. */
+  /** The clock was behind by an hour all the time, and is moved ahead. */
   const setAhead = async (using: Partial<ConstructorParameters<typeof RefusedRetries>[0]> = {}) => {
-    const pause = () => Promise.reject(new Error('nothing is to be waited for'))
-    const retries = new RefusedRetries({ ...core, clock, log, pause, ...using }, config)
-    const step = { sinceMs: entry.receivedAtMs, untilMs: clock.nowMs(), byMs: HOUR_MS }
     clock.advanceMs(HOUR_MS)
-    await retries.after(step)
+    await retriesOf(using).noteMoved(HOUR_MS)
+  }
+  const retriesOf = (using: Partial<ConstructorParameters<typeof RefusedRetries>[0]> = {}) => {
+    const pause = () => Promise.reject(new Error('nothing is to be waited for'))
+    return new RefusedRetries({ ...core, clock, log, pause, ...using }, config)
   }
   const list = () => core.control.listRefused({ isOldestFirst: true, limit: 10 })
   const countMeasurements = async () => {
@@ -80,12 +81,30 @@ describe('retrying what was refused', () => {
       return { content: `t temp=${at} ${aheadAtMs}`, aheadAtMs }
     }
     await keep(...aheadMs.map((ms, at) => of(at, ms)), { content: `t temp=5 ${receivedAtMs}` })
-    await keep({ ...of(6, HOUR_MS), receivedAtMs: receivedAtMs - 1 })
-    await keep({ ...of(7, HOUR_MS), receivedAtMs: receivedAtMs + 1 })
-    expect(await retry()).to.deep.equal({ count: 2, refusedAgain: 6 })
+    expect(await retry()).to.deep.equal({ count: 2, refusedAgain: 4 })
     await setAhead()
     const kept = (await list()).map(({ content }) => content.slice(0, 8))
-    expect(kept).to.deep.equal(['t temp=3', 't temp=4', 't temp=6', 't temp=7'])
+    expect(kept).to.deep.equal(['t temp=3', 't temp=4'])
+  })
+
+  it('happens by all moves together, of what was refused since the start', async () => {
+    const receivedAtMs = clock.nowMs()
+    const refuse = (name: string, aheadMs: number) => {
+      const aheadAtMs = receivedAtMs + aheadMs
+      return keep({ content: `${name} temp=1 ${aheadAtMs}`, aheadAtMs })
+    }
+    clock.advanceMs(3 * HOUR_MS)
+    await refuse('before', HOUR_MS)
+    const retries = retriesOf()
+    await retries.start()
+    await refuse('local', HOUR_MS)
+    await retries.noteMoved(-HOUR_MS)
+    await refuse('back', 2 * HOUR_MS)
+    await retries.noteMoved(HOUR_MS)
+    const names = async () => (await list()).map(({ content }) => content.split(' ')[0])
+    expect(await names()).to.deep.equal(['before', 'local', 'back'])
+    await retries.noteMoved(HOUR_MS)
+    expect(await names()).to.deep.equal(['before'])
   })
 
   it('stores nothing twice after it was killed, and what has arrived since then', async () => {

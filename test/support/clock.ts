@@ -2,7 +2,7 @@
 
 import type { ClockWatch, MachineClock } from '../../src/ports/system.ts'
 
-export const BELIEVED: ClockWatch = { doubt: undefined }
+export const BELIEVED: ClockWatch = { doubt: undefined, isOfNow: () => true }
 
 export class FakeClock implements MachineClock {
   #nowMs: number

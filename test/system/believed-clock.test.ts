@@ -3,13 +3,12 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../src/domain/time.ts'
-import type { ClockStep, MachineClock } from '../../src/ports/system.ts'
+import type { MachineClock } from '../../src/ports/system.ts'
 import { BelievedClock } from '../../src/system/believed-clock.ts'
 import { RecordingLog } from '../support/log.ts'
 
 const START_MS = Date.parse('2026-11-20T10:15:00Z')
 const UPTIME_MS = 12_345_678
-const NO_RECEIPT = { newestMs: 0, acceptedMs: 0 }
 
 describe('BelievedClock', () => {
   let uptimeMs = UPTIME_MS
@@ -22,7 +21,7 @@ describe('BelievedClock', () => {
     monotonicMs: () => uptimeMs - suspendedMs + 0.25,
   }
   let clock = new BelievedClock(machine, log)
-  let steps: ClockStep[] = []
+  let moves: number[] = []
 
   /** The time by which the clock was right at the start. */
   const trueMs = () => START_MS + uptimeMs - UPTIME_MS
@@ -33,8 +32,8 @@ describe('BelievedClock', () => {
     aheadMs = startedAheadMs
     log = new RecordingLog()
     clock = new BelievedClock(machine, log)
-    steps = []
-    clock.onSteppedAhead((step) => steps.push(step))
+    moves = []
+    clock.onMoved((byMs) => moves.push(byMs))
   }
   /** Seconds pass, each with a look. */
   const pass = (seconds: number) => {
@@ -59,7 +58,7 @@ describe('BelievedClock', () => {
     aheadMs = 0
     expect(clock.nowMs()).to.equal(trueMs())
     expect(clock.doubt).to.equal(undefined)
-    expect(steps).to.deep.equal([])
+    expect(moves).to.deep.equal([])
   })
 
   it('notices a move that ends between two looks, if the time is asked for meanwhile', () => {
@@ -74,7 +73,6 @@ describe('BelievedClock', () => {
   it('believes what has stood still for a minute, and says that it was set ahead', () => {
     start(-3 * DAY_MS)
     pass(40)
-    const untilMs = machine.nowMs() + 60 * SECOND_MS
     aheadMs = 0
     clock.look()
     pass(59)
@@ -83,12 +81,11 @@ describe('BelievedClock', () => {
     pass(1)
     expect(clock.doubt).to.equal(undefined)
     expect(clock.nowMs()).to.equal(trueMs())
-    const sinceMs = START_MS - 3 * DAY_MS
-    expect(steps).to.deep.equal([{ sinceMs, untilMs, byMs: 3 * DAY_MS }])
+    expect(moves).to.deep.equal([3 * DAY_MS])
     expect(log.events.map(({ level }) => level)).to.deep.equal(['error', 'warn'])
   })
 
-  it('says nothing of a clock that was set back, and waits for each further move anew', () => {
+  it('waits for each further move anew', () => {
     aheadMs = -DAY_MS
     clock.look()
     pass(50)
@@ -99,7 +96,7 @@ describe('BelievedClock', () => {
     pass(10)
     expect(clock.doubt).to.equal(undefined)
     expect(clock.nowMs()).to.equal(trueMs() - 2 * DAY_MS)
-    expect(steps).to.deep.equal([])
+    expect(moves).to.deep.equal([-2 * DAY_MS])
   })
 
   it('believes a clock after eight hours of suspension, and one that is slewed', () => {
@@ -157,10 +154,10 @@ describe('BelievedClock', () => {
   })
 
   it('doubts a start more than a day before the newest receipt, until it has passed that', () => {
-    clock.compareWithReceipts({ newestMs: START_MS + DAY_MS, acceptedMs: 0 })
+    clock.compareWithReceipt(START_MS + DAY_MS)
     expect(clock.doubt).to.equal(undefined)
     const newestMs = START_MS + DAY_MS + 1
-    clock.compareWithReceipts({ newestMs, acceptedMs: newestMs - 1 })
+    clock.compareWithReceipt(newestMs)
     expect(clock.doubt?.detail).to.contain(
       'but a measurement was received at 2026-11-21T10:15:00.001Z',
     )
@@ -172,15 +169,10 @@ describe('BelievedClock', () => {
     expect(clock.nowMs()).to.equal(machine.nowMs())
   })
 
-  it('believes one that an operator has accepted, for that receipt alone', () => {
-    const newestMs = START_MS + 400 * DAY_MS
-    clock.compareWithReceipts({ newestMs, acceptedMs: 0 })
+  it('believes what an operator has accepted, at once', () => {
+    clock.compareWithReceipt(START_MS + 400 * DAY_MS)
     clock.accept()
     expect(clock.doubt).to.equal(undefined)
-    clock.compareWithReceipts({ newestMs, acceptedMs: newestMs })
-    expect(clock.doubt).to.equal(undefined)
-    clock.compareWithReceipts({ newestMs: newestMs + 1, acceptedMs: newestMs })
-    expect(clock.doubt).not.to.equal(undefined)
     aheadMs = 3 * DAY_MS
     clock.look()
     clock.accept()
@@ -188,11 +180,26 @@ describe('BelievedClock', () => {
     expect(clock.nowMs()).to.equal(machine.nowMs())
   })
 
+  it('knows which times were read before it was moved', () => {
+    start(-2 * DAY_MS)
+    const before = clock.nowMs()
+    expect(clock.isOfNow(before)).to.equal(true)
+    aheadMs = 0
+    clock.look()
+    pass(90)
+    const after = clock.nowMs()
+    expect([before, after].map((atMs) => clock.isOfNow(atMs))).to.deep.equal([false, true])
+    aheadMs = -40 * DAY_MS
+    clock.look()
+    pass(90)
+    expect(clock.isOfNow(after)).to.equal(false)
+  })
+
   it('believes a start after the newest receipt, and says so beyond 30 days', () => {
-    clock.compareWithReceipts(NO_RECEIPT)
-    clock.compareWithReceipts({ newestMs: START_MS - 30 * DAY_MS, acceptedMs: 0 })
+    clock.compareWithReceipt(0)
+    clock.compareWithReceipt(START_MS - 30 * DAY_MS)
     expect(clock.warning).to.equal(undefined)
-    clock.compareWithReceipts({ newestMs: START_MS - 31 * DAY_MS, acceptedMs: 0 })
+    clock.compareWithReceipt(START_MS - 31 * DAY_MS)
     expect(clock.doubt).to.equal(undefined)
     expect(clock.warning).to.contain('31 days after the newest measurement was received')
     clock.accept()

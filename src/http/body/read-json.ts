@@ -42,7 +42,10 @@ export class Repeated {
   }
 }
 
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF')
 const SMALL_BYTES_MAX = 16 * 1024
+/** Levels of lists and objects in a small body: far more than any valid one has. */
+const DEPTH_MAX = 32
 
 /** How names end; texts that contain a quote may look the same. */
 const NAME_ENDS = /"\s*:/g
@@ -67,7 +70,9 @@ type Slices<Result> = Generator<void, Result, void>
  * @param listName the member of the outermost object that may be a list of objects
  * @throws ServiceError `malformed_json`
  */
-export function readJson(bytes: Buffer, letOthers: LetOthers, listName?: string): unknown {
+export function readJson(sent: Buffer, letOthers: LetOthers, listName?: string): unknown {
+  const { length } = BYTE_ORDER_MARK
+  const bytes = sent.subarray(0, length).equals(BYTE_ORDER_MARK) ? sent.subarray(length) : sent
   if (!isUtf8(bytes)) {
     throw new ServiceError('malformed_json', { detail: 'The body is not valid UTF-8.' })
   }
@@ -80,21 +85,29 @@ export function readJson(bytes: Buffer, letOthers: LetOthers, listName?: string)
   }
 }
 
-/** As JSON.parse; `undefined` if an object has a repeated member, or perhaps such a text. */
+/**
+ * As JSON.parse; `undefined` if an object has a repeated member, or perhaps such a text, or if it
+ * is nested too deeply for what reads it later.
+ */
 function parsePlain(json: string): unknown {
   const value: unknown = JSON.parse(json)
   return (json.match(NAME_ENDS)?.length ?? 0) === membersIn(value) ? value : undefined
 }
 
-/** Members of all objects in a value. */
-function membersIn(value: unknown): number {
+/** Members of all objects in a value; `undefined` if it is nested too deeply. */
+function membersIn(value: unknown): number | undefined {
   let count = 0
-  const values = [value]
-  for (const each of values) {
-    if (typeof each !== 'object' || each === null) continue
-    const inside: unknown[] = Object.values(each)
-    if (!Array.isArray(each)) count += inside.length
-    values.push(...inside)
+  let level = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEPTH_MAX) return undefined
+    const next: unknown[] = []
+    for (const each of level) {
+      if (typeof each !== 'object' || each === null) continue
+      const inside: unknown[] = Object.values(each)
+      if (!Array.isArray(each)) count += inside.length
+      next.push(...inside)
+    }
+    level = next
   }
   return count
 }

@@ -7,8 +7,8 @@ import type { MeasurementToSetAside } from '../../ports/store-upkeep.ts'
 export interface Commands extends WriterCalls {
   /** Keeps what the store refuses; repeating it changes nothing. */
   setAside(measurements: readonly MeasurementToSetAside[]): Promise<void>
-  /** The clock may be before this receipt. */
-  acceptReceipt(receivedAtMs: number): Promise<void>
+  /** The clock may be before whatever was received until now. */
+  acceptClock(): Promise<void>
   /**
    * Its measurements have been deleted again. @param dueAtMs when to repeat it; `undefined`: never
    */

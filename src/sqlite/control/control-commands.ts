@@ -9,7 +9,7 @@ import type { SensorDirectory } from '../commit/sensor-directory.ts'
 import type { Connection } from '../database.ts'
 import { SetAside } from '../journal/set-aside.ts'
 import { FlowRunner } from '../run-flow.ts'
-import { acceptReceipt } from './receipts.ts'
+import { acceptClock } from './receipts.ts'
 import type { UserDeletions } from './deletions.ts'
 import { sensorCommands } from './sensor-commands.ts'
 
@@ -61,6 +61,6 @@ export function createControlCommands(
     setAside: (measurements) => setAside.add(measurements, clock.nowMs()),
     retrySetAside: (ids) => setAside.retry(ids, clock.nowMs()),
     dropSetAside: (ids) => setAside.drop(ids),
-    acceptReceipt: (receivedAtMs) => acceptReceipt(db, receivedAtMs),
+    acceptClock: () => acceptClock(db),
   }
 }

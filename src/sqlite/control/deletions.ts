@@ -6,8 +6,9 @@ import { DAY_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
 import type { Connection } from '../database.ts'
 
-/** About 10 ms of work. */
 const SENSORS_AT_ONCE = 100
+/** A sensor has a row for each day of its history: one may be as much work as a hundred others. */
+const WORK_MS_MAX = 20
 
 // Tokens and identities are deleted with it.
 const DELETE_USER = 'DELETE FROM users WHERE id = ?'
@@ -24,10 +25,11 @@ const DELETED_USERS = `
 const AMONG = 'IN (SELECT value FROM json_each(@ids))'
 const WIPE_SERIAL_NUMBERS = `
   UPDATE sensors SET serial_number = '', serial_number_key = '' WHERE id ${AMONG}`
+// By their ids: a user may have had many more.
 const DELETE_SENSORS = `
   UPDATE sensors SET deleted_at_ms = @nowMs, changed_seq = @seq, alias = '',
     compensation_celsius = 0
-  WHERE user_id = @userId AND deleted_at_ms IS NULL AND id ${AMONG} RETURNING id`
+  WHERE +user_id = @userId AND deleted_at_ms IS NULL AND id ${AMONG} RETURNING id`
 // The accepted days tell between which times a sensor's measurements lie.
 const ORDER_DELETIONS = `
   INSERT INTO sensor_deletions (sensor_id, user_id, start_ms, stop_ms, after_seq, due_at_ms)
@@ -77,15 +79,22 @@ export class UserDeletions {
     const [userId] = this.#users
     if (userId === undefined) return
     const deleteSome = this.#db.transaction(() => this.#deleteSome(userId, this.#clock.nowMs()))
-    if (deleteSome.immediate() < SENSORS_AT_ONCE) this.#users.shift()
+    if (!deleteSome.immediate()) this.#users.shift()
   }
 
-  #deleteSome(userId: number, nowMs: number): number {
+  /** @returns whether there may be more */
+  #deleteSome(userId: number, nowMs: number): boolean {
     const some = this.#db.prepare<{ userId: number }, number>(SENSORS_OF_DELETED).pluck()
-    const ids = some.all({ userId })
-    deleteSensorRows(this.#db, { userId, nowMs, ids })
+    const endMs = this.#clock.monotonicMs() + WORK_MS_MAX
+    const found = some.all({ userId })
+    const ids: number[] = []
+    for (const id of found) {
+      deleteSensorRows(this.#db, { userId, nowMs, ids: [id] })
+      ids.push(id)
+      if (this.#clock.monotonicMs() >= endMs) break
+    }
     this.#db.prepare(WIPE_SERIAL_NUMBERS).run({ ids: JSON.stringify(ids) })
-    return ids.length
+    return ids.length < found.length || found.length === SENSORS_AT_ONCE
   }
 }
 

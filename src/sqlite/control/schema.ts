@@ -221,10 +221,11 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
       ) STRICT;
       INSERT INTO journal_watermark (id, forwarded_seq) VALUES (1, 0);
 
-      -- The newest receipt of which an operator has said that the clock may be before it.
+      -- The last row of the journal when an operator said that the clock is right, although it is
+      -- before what was received until then.
       CREATE TABLE accepted_clock (
         id INTEGER PRIMARY KEY CHECK (id = 1),
-        received_at_ms INTEGER NOT NULL
+        seq INTEGER NOT NULL
       ) STRICT;
 
       -- People at identity providers. A user has at most one of each issuer.

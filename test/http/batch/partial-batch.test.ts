@@ -69,6 +69,17 @@ describe('a batch with on_invalid=skip', () => {
     expect(entries[0]?.content).to.equal('{"event_id":{"repeated":["a","b"]},"sn":"A1","temp":1}')
   })
 
+  it('rejects an element that is nested deeply, and stores what is beside it', async () => {
+    const deep = `${'['.repeat(8_000)}${']'.repeat(8_000)}`
+    const body = `\uFEFF{"measurements":[{"sn":"A1","temp":1},${deep}]}`
+    const path = '/api/v1/measurements/batch?on_invalid=skip'
+    const answer = await send(service.url, { method: 'POST', path, token, body })
+    expect([answer.status, told(answer)]).to.deep.equal([
+      201,
+      ['0 created', '1 rejected type /measurements/1'],
+    ])
+  })
+
   it('gives a rejected element no event id: the first valid one with it counts', async () => {
     const late = { event_id: 'e1', sn: 'A1', temp: 1, timestamp: '2026-11-21T00:00:00Z' }
     const invalid = { event_id: 'e1', sn: 'A1', temp: 1e9 }
