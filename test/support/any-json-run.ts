@@ -171,7 +171,8 @@ class Story {
     const named = new Set(errors.map(({ index }) => index))
     // A fault of the batch itself leaves nothing to send again.
     if (named.has(undefined)) return
-    const { measurements } = JSON.parse(text) as { readonly measurements: readonly unknown[] }
+    const json = text.replace(/^\uFEFF/, '')
+    const { measurements } = JSON.parse(json) as { readonly measurements: readonly unknown[] }
     const rest = measurements.filter((_, index) => !named.has(index))
     if (rest.length === 0) return
     const again = await this.#post(BATCH, JSON.stringify({ measurements: rest }))
