@@ -22,7 +22,7 @@ const FRESH_LOG_BYTES_MAX = 100_000
 
 describe('a start with little room', () => {
   const faults = useDiskFaults()
-  let folder: string
+  let folder = ''
   let copies = 0
   let original: FaultyService
   before(async function () {
@@ -39,7 +39,7 @@ describe('a start with little room', () => {
   })
   after(async () => {
     spawnSync('umount', [folder])
-    await rm(folder, { recursive: true })
+    await rm(folder, { recursive: true, force: true })
   })
 
   const copy = () => original.copyTo(join(folder, `${++copies}`), faults().environment)
