@@ -177,17 +177,6 @@ export class HttpServer {
   }
 }
 
-let dateOfSecond = { second: 0, text: '' }
-
-/** As a header has it; made once a second. */
-function dateText(nowMs: number): string {
-  const second = Math.floor(nowMs / SECOND_MS)
-  if (second === dateOfSecond.second) return dateOfSecond.text
-  const text = new Date(nowMs).toUTCString()
-  dateOfSecond = { second, text }
-  return text
-}
-
 function createApp(
   dispatch: Middleware<CallState>,
   draining: Draining,
@@ -200,9 +189,8 @@ function createApp(
     const call = readCall(ctx, clock, basePath)
     ctx.state.call = call
     setCommonHeaders(ctx.res, call.requestId)
-    // Senders without a clock set theirs by it; Node's own is of the wall clock, a second ago.
-    ctx.res.sendDate = false
-    if (clockWatch.doubt === undefined) ctx.res.setHeader('Date', dateText(clock.nowMs()))
+    // Senders without a clock set theirs by it.
+    ctx.res.sendDate = clockWatch.doubt === undefined
     try {
       checkForm(call)
       await dispatch(ctx, nothingMore)
