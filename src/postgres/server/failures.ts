@@ -85,10 +85,11 @@ export function isOutOfReach(error: unknown): boolean {
 const OF_SETTINGS = /^(28|3D|42)/
 
 /**
- * Whether the server is out of reach for now, and no setting is wrong. Certificates have errors
- * with codes of their own, and files too.
+ * Whether the server is out of reach for now, and nobody has to do anything: no setting is wrong,
+ * no move unfinished. Certificates have errors with codes of their own, and files too.
  */
 export function isAway(error: unknown): boolean {
+  if (error instanceof MoveUnfinished) return false
   if (error instanceof pg.DatabaseError) {
     return isOutOfReach(error) && !OF_SETTINGS.test(error.code ?? '')
   }
