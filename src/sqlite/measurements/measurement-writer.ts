@@ -19,7 +19,13 @@ import { StoreUnavailable } from '../../domain/errors.ts'
 import { logBytesMax } from '../../domain/limits.ts'
 import type { MeasurementColumns } from '../../domain/measurement-columns.ts'
 import type { Connection } from '../database.ts'
-import { damagedSeries, isDamage, MEASUREMENTS_FILE, openForWriting } from '../database.ts'
+import {
+  damagedSeries,
+  isDamage,
+  isStorageFull,
+  MEASUREMENTS_FILE,
+  openForWriting,
+} from '../database.ts'
 import { hasRoomToMove } from '../log/empty-logs.ts'
 import { LogKeeper } from '../log/log-keeper.ts'
 import { BulkStatement } from './bulk-statement.ts'
@@ -159,7 +165,12 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   #beginWriting(): void {
     if (this.#mayWrite) return
     if (!hasRoomToMove(this.#db)) throw new StoreUnavailable('the disk is full')
-    this.#db.pragma('wal_checkpoint(PASSIVE)')
+    try {
+      this.#db.pragma('wal_checkpoint(PASSIVE)')
+    } catch (error) {
+      if (!isStorageFull(error)) this.#syncFailure = error as Error
+      throw error
+    }
     this.#mayWrite = true
   }
 
