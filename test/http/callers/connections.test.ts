@@ -246,8 +246,7 @@ describe('Connections', () => {
       expect(arrived).to.equal(65)
       answersAtOnce = true
       responses[0]?.end('done')
-      // A client that neither reads nor writes any more does not see it.
-      await until('it has ended', async () => (await left()) === 0)
+      await until('it has ended at the server', async () => (await left()) === 0)
       expect([arrived, responses.length]).to.deep.equal([65, 64])
     })
 
