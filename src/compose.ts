@@ -152,7 +152,7 @@ function serviceOf(parts: Parts, config: Config, log: Log): Service {
   return {
     start: async () => {
       tokens.start()
-      await retries.start()
+      if (core.ownClock !== undefined) await retries.start()
       for (const provider of providers.values()) provider.start()
       if (!isShared) await startSocket(socket, config, log)
       if (providers.size === 0 && !(await core.control.hasUsers())) log.info(...NO_USER)

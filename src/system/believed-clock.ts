@@ -63,10 +63,13 @@ export class BelievedClock implements Clock, ClockWatch {
     return this.#machine.monotonicMs()
   }
 
+  /** As it was when the time was last asked for, or looked at. */
   get doubt(): ClockDoubt | undefined {
-    const nowMs = this.nowMs()
-    if (this.#receiptMs !== undefined && nowMs >= this.#receiptMs) this.#receiptMs = undefined
-    if (this.#receiptMs !== undefined) return beforeReceipt(nowMs, this.#receiptMs)
+    if (this.#receiptMs !== undefined) {
+      const nowMs = this.nowMs()
+      if (nowMs < this.#receiptMs) return beforeReceipt(nowMs, this.#receiptMs)
+      this.#receiptMs = undefined
+    }
     return this.#moved && movedBy(this.#moved.aheadMs - this.#aheadMs)
   }
 

@@ -28,6 +28,8 @@ await once(port, 'message')
 
 /** How often finished rows, and those of deleted users, are deleted while nothing is committed. */
 const TIDY_EVERY_MS = 1_000
+/** Whoever stops the service does not wait for long. */
+const FINISH_MS_MAX = 1_000
 
 const LOG_KEEPING = { bytesMax: logBytesMax.control, mode: 'PASSIVE' } as const
 
@@ -119,7 +121,9 @@ function finish(id: number): void {
   clearInterval(tidying)
   clearImmediate(tidyingOn)
   tidy()
-  while (continueDeletions());
+  // The rest is deleted after the next start.
+  const endMs = clock.monotonicMs() + FINISH_MS_MAX
+  while (continueDeletions() && clock.monotonicMs() < endMs);
   ledgerFile.close()
   lookUps.close()
   answer({ id, result: undefined })

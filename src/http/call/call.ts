@@ -111,7 +111,7 @@ export function checkForm({ ctx, path, query }: Call): void {
   if (!isAddress) throw new ServiceError('invalid_request', { detail: 'The URL is not valid.' })
 }
 
-const HOST = /^host$/i
+const HOST = 'host'
 
 /** What HTTP forbids and Node takes. */
 function violationIn(request: IncomingMessage): string | undefined {
@@ -122,8 +122,12 @@ function violationIn(request: IncomingMessage): string | undefined {
   if (headers.host === undefined) {
     return httpVersion === '1.1' ? 'The Host header is missing.' : undefined
   }
-  const hosts = rawHeaders.filter((text, at) => at % 2 === 0 && HOST.test(text))
-  return hosts.length === 1 ? undefined : 'The Host header is repeated.'
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? ''
+    if (name.length === HOST.length && name.toLowerCase() === HOST) hosts++
+  }
+  return hosts === 1 ? undefined : 'The Host header is repeated.'
 }
 
 const WELL_FORMED = /^[A-Za-z0-9._-]{1,128}$/
