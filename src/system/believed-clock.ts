@@ -31,8 +31,8 @@ export class BelievedClock implements Clock, ClockWatch {
   readonly #onMoved: ((byMs: number) => void)[] = []
   /** Wall time less uptime, as long as the wall clock is believed. */
   #aheadMs: number
-  /** Wall time less monotonic time at the last look: cheaper to read than the uptime. */
-  #aheadOfMonotonicMs: number
+  /** By the wall clock: what is read between two looks need not ask for the uptime. */
+  #lookedAtMs: number
   #moved: Moved | undefined
   /** The time when the wall clock was last moved and believed. */
   #sinceMs = -Infinity
@@ -46,16 +46,15 @@ export class BelievedClock implements Clock, ClockWatch {
     this.#log = log
     const nowMs = machine.nowMs()
     this.#aheadMs = nowMs - machine.uptimeMs()
-    this.#aheadOfMonotonicMs = nowMs - machine.monotonicMs()
+    this.#lookedAtMs = nowMs
   }
 
   nowMs(): number {
     const nowMs = this.#machine.nowMs()
-    const driftMs = nowMs - this.#machine.monotonicMs() - this.#aheadOfMonotonicMs
-    const isInStep = Math.abs(driftMs) <= MOVED_MS_MAX
-    if (isInStep && this.#moved === undefined) return nowMs
+    const isSoonAfterLook = isNear(nowMs, this.#lookedAtMs)
+    if (isSoonAfterLook && this.#moved === undefined) return nowMs
     // It may have been moved, or the machine suspended.
-    if (!isInStep) this.look()
+    if (!isSoonAfterLook) this.look()
     return this.#machine.uptimeMs() + this.#aheadMs
   }
 
@@ -89,7 +88,7 @@ export class BelievedClock implements Clock, ClockWatch {
     const nowMs = machine.nowMs()
     const uptimeMs = machine.uptimeMs()
     const aheadMs = nowMs - uptimeMs
-    this.#aheadOfMonotonicMs = nowMs - machine.monotonicMs()
+    this.#lookedAtMs = nowMs
     if (isNear(aheadMs, this.#aheadMs)) {
       if (this.#moved !== undefined) this.#log?.info('the clock is back where it was')
       this.#moved = undefined

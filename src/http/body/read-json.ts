@@ -42,13 +42,10 @@ export class Repeated {
   }
 }
 
-const BYTE_ORDER_MARK = Buffer.from('\uFEFF')
+const BYTE_ORDER_MARK = [...Buffer.from('\uFEFF')]
 const SMALL_BYTES_MAX = 16 * 1024
 /** Levels of lists and objects in a small body: far more than any valid one has. */
 const DEPTH_MAX = 32
-
-/** How names end; texts that contain a quote may look the same. */
-const NAME_ENDS = /"\s*:/g
 
 /** Of what numbers consist, by their bytes. */
 const IS_OF_NUMBER = Uint8Array.from({ length: 256 }, (_, byte) =>
@@ -71,15 +68,15 @@ type Slices<Result> = Generator<void, Result, void>
  * @throws ServiceError `malformed_json`
  */
 export function readJson(sent: Buffer, letOthers: LetOthers, listName?: string): unknown {
-  const { length } = BYTE_ORDER_MARK
-  const bytes = sent.subarray(0, length).equals(BYTE_ORDER_MARK) ? sent.subarray(length) : sent
+  const hasMark = BYTE_ORDER_MARK.every((byte, at) => byte === sent[at])
+  const bytes = hasMark ? sent.subarray(BYTE_ORDER_MARK.length) : sent
   if (!isUtf8(bytes)) {
     throw new ServiceError('malformed_json', { detail: 'The body is not valid UTF-8.' })
   }
   if (bytes.length > SMALL_BYTES_MAX) return readWithinBounds(bytes, letOthers, listName)
   if (mayHaveLongNumber(bytes)) return readWithinBounds(bytes, letOthers, listName)
   try {
-    return parsePlain(bytes.toString('utf8')) ?? readWithinBounds(bytes, letOthers, listName)
+    return parsePlain(bytes) ?? readWithinBounds(bytes, letOthers, listName)
   } catch (cause) {
     throw new ServiceError('malformed_json', { cause })
   }
@@ -89,25 +86,26 @@ export function readJson(sent: Buffer, letOthers: LetOthers, listName?: string):
  * As JSON.parse; `undefined` if an object has a repeated member, or perhaps such a text, or if it
  * is nested too deeply for what reads it later.
  */
-function parsePlain(json: string): unknown {
-  const value: unknown = JSON.parse(json)
-  return (json.match(NAME_ENDS)?.length ?? 0) === membersIn(value) ? value : undefined
+function parsePlain(bytes: Buffer): unknown {
+  const value: unknown = JSON.parse(bytes.toString('utf8'))
+  return membersIn(value, DEPTH_MAX) === nameEndsIn(bytes) ? value : undefined
 }
 
-/** Members of all objects in a value; `undefined` if it is nested too deeply. */
-function membersIn(value: unknown): number | undefined {
+/** Members of all objects in a value; NaN if it is nested too deeply. */
+function membersIn(value: unknown, levels: number): number {
+  if (typeof value !== 'object' || value === null) return 0
+  if (levels === 0) return NaN
+  const inside: unknown[] = Object.values(value)
+  let count = Array.isArray(value) ? 0 : inside.length
+  for (const each of inside) count += membersIn(each, levels - 1)
+  return count
+}
+
+/** Quotes before a colon: ends of names, and what looks so in texts that contain a quote. */
+function nameEndsIn(bytes: Buffer): number {
   let count = 0
-  let level = [value]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > DEPTH_MAX) return undefined
-    const next: unknown[] = []
-    for (const each of level) {
-      if (typeof each !== 'object' || each === null) continue
-      const inside: unknown[] = Object.values(each)
-      if (!Array.isArray(each)) count += inside.length
-      next.push(...inside)
-    }
-    level = next
+  for (let at = 0; at < bytes.length; at++) {
+    if (bytes[at] === QUOTE && bytes[skipSpace(bytes, at + 1)] === COLON) count++
   }
   return count
 }
@@ -229,7 +227,7 @@ class BoundedReader {
     if (first === LIST_START || first === OBJECT_START) {
       this.#passNested()
       const isSmall = isWanted && this.#bytes.length <= SMALL_BYTES_MAX
-      const value = isSmall ? parsePlain(this.#bytes.toString('utf8', start, this.#at)) : undefined
+      const value = isSmall ? parsePlain(this.#bytes.subarray(start, this.#at)) : undefined
       return value ?? (first === LIST_START ? [] : {})
     }
     if (isWanted && first === QUOTE) return this.#readText()
