@@ -37,8 +37,7 @@ const IDLE_USERS_MAX = 1_000
 export class UploadBudget {
   readonly #bytesMax: number
   readonly #clock: Clock
-  readonly #receiving = new Set<Upload>()
-  readonly #users = new Map<number, UserUploads>()
+  readonly #users = new Map<number | undefined, UserUploads>()
   #bytes = 0
   #checking: NodeJS.Timeout | undefined
 
@@ -55,13 +54,13 @@ export class UploadBudget {
   /**
    * Begins an upload.
    *
-   * @param userId `undefined`: the user is not known yet, so no user's share is counted
+   * @param userId `undefined`: the user is not known yet, so no user's share is limited
    * @param bytesMin what it counts at least, once something of it has arrived
    */
   open(userId: number | undefined, bytesMin = 0): Upload {
-    const user = userId === undefined ? undefined : this.#userOf(userId)
+    const user = this.#userOf(userId)
     const upload = new Upload(this, user, bytesMin)
-    upload.user?.open.add(upload)
+    user.open.add(upload)
     return upload
   }
 
@@ -75,26 +74,21 @@ export class UploadBudget {
     this.#bytes -= bytes
   }
 
-  /** From now on the upload's rate counts. */
-  noteReceiving(upload: Upload): void {
-    this.#receiving.add(upload)
+  /** From now on the rates of uploads count. */
+  noteReceiving(): void {
     this.#checking ??= setInterval(() => this.#check(), CHECK_EVERY_MS).unref()
-  }
-
-  /** The upload has arrived, or has failed. */
-  noteReceived(upload: Upload): void {
-    this.#receiving.delete(upload)
   }
 
   get nowMs(): number {
     return this.#clock.monotonicMs()
   }
 
-  #userOf(userId: number): UserUploads {
+  #userOf(userId: number | undefined): UserUploads {
     const known = this.#users.get(userId)
     if (known !== undefined) return known
     if (this.#users.size >= IDLE_USERS_MAX) this.#forgetIdle()
-    const user = new UserUploads(this.#bytesMax * USER_SHARE * BESIDE_PART, this.#clock)
+    const bytesMax = userId === undefined ? Infinity : this.#bytesMax * USER_SHARE * BESIDE_PART
+    const user = new UserUploads(bytesMax, this.#clock)
     this.#users.set(userId, user)
     return user
   }
@@ -105,13 +99,20 @@ export class UploadBudget {
     }
   }
 
+  /** A set of them would change with each request. */
+  #receiving(): Upload[] {
+    const all = [...this.#users.values()].flatMap(({ open }) => [...open])
+    return all.filter(({ isReceiving }) => isReceiving)
+  }
+
   #check(): void {
-    if (this.#receiving.size === 0) {
+    const receiving = this.#receiving()
+    if (receiving.length === 0) {
       clearInterval(this.#checking)
       this.#checking = undefined
     }
     const { nowMs } = this
-    for (const upload of this.#receiving) {
+    for (const upload of receiving) {
       if (upload.isTooSlow(nowMs) || upload.keepsOthersWaiting(nowMs)) upload.cutOff()
     }
     if (this.#bytes > this.#bytesMax * BUSY_SHARE) this.#cutSlowest(nowMs)
@@ -119,7 +120,7 @@ export class UploadBudget {
 
   #cutSlowest(nowMs: number): void {
     let slowest: Upload | undefined
-    for (const upload of this.#receiving) {
+    for (const upload of this.#receiving()) {
       if (upload.isWaiting || upload.ageMs(nowMs) < SLOW_AFTER_MS) continue
       if (slowest === undefined || upload.rate(nowMs) < slowest.rate(nowMs)) slowest = upload
     }
@@ -221,7 +222,7 @@ class UserUploads {
 
 /** One body and then its answer, with their share of the budget. */
 export class Upload {
-  readonly user: UserUploads | undefined
+  readonly user: UserUploads
   readonly #budget: UploadBudget
   readonly #bytesMin: number
   #startedAtMs = 0
@@ -234,7 +235,7 @@ export class Upload {
   #isClosed = false
   #stop: ((reason: ServiceError) => void) | undefined
 
-  constructor(budget: UploadBudget, user: UserUploads | undefined, bytesMin: number) {
+  constructor(budget: UploadBudget, user: UserUploads, bytesMin: number) {
     this.#budget = budget
     this.user = user
     this.#bytesMin = bytesMin
@@ -249,8 +250,12 @@ export class Upload {
     return this.#wantedBytes
   }
 
+  get isReceiving(): boolean {
+    return this.#stop !== undefined
+  }
+
   get isWaiting(): boolean {
-    return this.user?.isWaiting(this) === true
+    return this.user.isWaiting(this)
   }
 
   /** @param stop called once when the upload is cut off because it is too slow */
@@ -258,7 +263,7 @@ export class Upload {
     this.#stop = stop
     this.#startedAtMs = this.#budget.nowMs
     this.#rateFromMs = this.#startedAtMs
-    this.#budget.noteReceiving(this)
+    this.#budget.noteReceiving()
   }
 
   /**
@@ -274,7 +279,7 @@ export class Upload {
     const countedBytes = beforeBytes === 0 ? 0 : Math.max(beforeBytes, this.#bytesMin)
     const more = Math.max(this.#arrivedBytes, this.#bytesMin) - countedBytes
     if (more === 0) return undefined
-    if (this.user?.mayTake(this, more) === false) return this.#takeInTurn(this.user, more)
+    if (!this.user.mayTake(this, more)) return this.#takeInTurn(more)
     this.#count(more)
     return undefined
   }
@@ -284,12 +289,13 @@ export class Upload {
     if (this.#isClosed) return
     this.#takenBytes -= bytes
     this.#budget.give(bytes)
-    this.user?.count(-bytes)
+    this.user.count(-bytes)
   }
 
   /** All of it has arrived: its rate no longer matters. */
   noteReceived(): void {
-    this.#budget.noteReceived(this)
+    // V8 keeps for a while what was in a set, and with this would keep the request.
+    this.#stop = undefined
   }
 
   /** Its request is answered at length: counts the answer, until it is closed. */
@@ -297,7 +303,7 @@ export class Upload {
     this.noteReceived()
     this.give(this.#takenBytes)
     this.#answerBytes = bytes
-    this.user?.keepAnswer(this, bytes)
+    this.user.keepAnswer(this, bytes)
   }
 
   /** Its request is answered, or its answer is taken: returns its share of the budget. */
@@ -306,7 +312,7 @@ export class Upload {
     this.#isClosed = true
     this.noteReceived()
     this.#budget.give(this.#takenBytes)
-    this.user?.close(this, this.#answerBytes)
+    this.user.close(this, this.#answerBytes)
   }
 
   isTooSlow(nowMs: number): boolean {
@@ -320,7 +326,7 @@ export class Upload {
 
   keepsOthersWaiting(nowMs: number): boolean {
     const isSlow = this.rate(nowMs) * SECOND_MS < AWAITED_BYTES_PER_SECOND_MIN
-    return isSlow && this.user?.areStuckBehind(this, nowMs) === true
+    return isSlow && this.user.areStuckBehind(this, nowMs)
   }
 
   ageMs(nowMs: number): number {
@@ -333,22 +339,23 @@ export class Upload {
   }
 
   cutOff(): void {
+    const stop = this.#stop
     this.noteReceived()
     const detail = 'The body arrives too slowly.'
-    this.#stop?.(new ServiceError('request_timeout', { detail }))
+    stop?.(new ServiceError('request_timeout', { detail }))
   }
 
   #count(bytes: number): void {
     this.#budget.take(bytes)
     this.#takenBytes += bytes
-    this.user?.count(bytes)
+    this.user.count(bytes)
   }
 
-  #takeInTurn(user: UserUploads, bytes: number): Promise<void> {
+  #takeInTurn(bytes: number): Promise<void> {
     this.#wantedBytes = bytes
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const sinceMs = this.#budget.nowMs
-    user.wait(this, () => {
+    this.user.wait(this, () => {
       const waitedMs = this.#budget.nowMs - sinceMs
       this.#startedAtMs += waitedMs
       this.#rateFromMs += waitedMs
