@@ -24,6 +24,9 @@ const START_MS = Date.UTC(2026, 0, 1)
 const LACKS_ROOM = /^The volume of DATA_DIR has 0\.\d MiB free( and needs \d\.\d MiB|, and a write)/
 const DAYS = 'from=2025-12-01T00:00:00Z&to=2026-02-01T00:00:00Z&bucket=day'
 
+const isReady = async (service: FaultyService) =>
+  (await service.send({ path: '/readyz' })).status === 200
+
 describe('a service that starts on a full disk', () => {
   let folder: string
   let service: FaultyService
@@ -71,8 +74,6 @@ describe('a service that starts on a full disk', () => {
       }
     }
   }
-
-  const isReady = async () => (await service.send({ path: '/readyz' })).status === 200
 
   async function expectFull(): Promise<void> {
     const ready = await service.send({ path: '/readyz' })
@@ -147,7 +148,7 @@ describe('a service that starts on a full disk', () => {
     expect(await service.start()).to.equal(true)
     await expectFull()
     await rm(elsewhere())
-    await until('it is ready', isReady)
+    await until('it is ready', () => isReady(service))
     expect((await userCreate()).exitCode).to.equal(0)
     for (const batch of batches) {
       const status = batch.isAcknowledged ? 200 : 201
@@ -201,6 +202,8 @@ describe('a service whose logs have filled the disk', () => {
       expect((await service.send({ path })).status).to.equal(200)
     }
     expect(mount('remount,size=400m')).to.equal(0)
+    // What is free is looked up once a second.
+    await until('it is ready', () => isReady(service))
     await service.runRound()
     await service.check()
     await service.stop()
