@@ -5,6 +5,7 @@ import { ServiceError } from '../domain/errors.ts'
 import { lineBodyLinesMax, lineBodyMeasurementsMax } from '../domain/limits.ts'
 import { PART_BYTES_MAX } from './line.ts'
 import type { LineWalk } from './line.ts'
+import { numberIn } from './temperature-value.ts'
 
 const TAB = 9
 const NEW_LINE = 10
@@ -20,7 +21,7 @@ for (const code of [TAB, NEW_LINE, BLANK, COMMA]) SEPARATORS[code] = 1
 
 /** Whether a temperature's name begins with these two bytes, except names added by a setting. */
 const BEGINNINGS = new Uint8Array(2 ** 16)
-for (const text of ['te', 'cu', 'fl', 'pr', 'va', 'ga']) {
+for (const text of ['te', 'cu', 'fl', 'pr', 'va', 'ga', 'st']) {
   BEGINNINGS[Buffer.from(text).readInt16BE()] = 1
 }
 
@@ -56,7 +57,7 @@ export async function limitTemperatures(
   for (let read = lines.next(); read !== undefined; read = lines.next()) {
     const { series, fields = [] } = read.point ?? {}
     for (const { key, value } of fields) {
-      if (typeof value !== 'number' || series?.hasTemperature(key) !== true) continue
+      if (typeof numberIn(value) !== 'number' || series?.hasTemperature(key) !== true) continue
       if (++count > lineBodyMeasurementsMax) throw tooLarge(lineBodyMeasurementsMax)
     }
     if (lines.bytesRead < turnAt) continue

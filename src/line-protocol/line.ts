@@ -3,13 +3,21 @@
 
 import { isUtf8 } from 'node:buffer'
 import { lineBytesMax } from '../domain/limits.ts'
-import { closingQuote, LineFault, mayFollowString, PointReader, TOO_LONG } from './point.ts'
+import {
+  closingQuote,
+  decodeText,
+  LineFault,
+  mayFollowString,
+  PointReader,
+  TOO_LONG,
+} from './point.ts'
 import type { Point } from './point.ts'
 import type { Series, SeriesMemory } from './series.ts'
 
 /** Other work runs after so much of a body. */
 export const PART_BYTES_MAX = 128 * 1024
 
+const BYTE_ORDER_MARK = '\xef\xbb\xbf'
 const NUL = 0
 const TAB = 9
 const NEW_LINE = 10
@@ -45,11 +53,27 @@ export class Line {
   }
 }
 
+/** Characters of a field's name in a reason. */
+const SHOWN_NAME_CHARACTERS_MAX = 64
+
+const NOT_UTF8 = { reason: 'not UTF-8', place: '', isTooLarge: false }
+const TOO_LONG_LINE = { reason: TOO_LONG, place: '', isTooLarge: true }
+
+/** The name of a field, for people. */
+export function shownName(key: string): string {
+  return decodeText(key.slice(0, SHOWN_NAME_CHARACTERS_MAX))
+}
+
 /** A line as a point, or the reason that it is not one. */
 export interface WalkedLine {
   readonly line: Line
   readonly point?: Point<Series>
-  readonly fault?: { readonly reason: string; readonly isTooLarge: boolean }
+  readonly fault?: {
+    readonly reason: string
+    /** Which field and column; empty where it is the whole line. */
+    readonly place: string
+    readonly isTooLarge: boolean
+  }
 }
 
 /** A body's text, one character a byte, and walks through it, each from the first line on. */
@@ -77,6 +101,7 @@ export class LineWalk {
     this.#text = text
     this.#isUtf8 = isUtf8Body
     this.#points = new PointReader(text, series)
+    if (text.startsWith(BYTE_ORDER_MARK)) this.#at = BYTE_ORDER_MARK.length
     this.#rereadMax = text.length
     this.#lookMax = text.length
   }
@@ -109,17 +134,23 @@ export class LineWalk {
     try {
       const point = this.#points.read(content)
       const line = this.#take(start, this.#points.end, this.#points.end)
-      if (line.length > lineBytesMax) return { line, fault: { reason: TOO_LONG, isTooLarge: true } }
-      if (this.#isReadable(line)) return { line, point }
-      return { line, fault: { reason: 'not UTF-8', isTooLarge: false } }
+      if (line.length > lineBytesMax) return { line, fault: TOO_LONG_LINE }
+      return this.#isReadable(line) ? { line, point } : { line, fault: NOT_UTF8 }
     } catch (error) {
       if (!(error instanceof LineFault)) throw error
-      const line = this.#take(start, this.#endOfFault(start, error), error.readTo)
-      const isTooLong = line.length > lineBytesMax
-      const reason = isTooLong ? TOO_LONG : error.reason
-      const isTooLarge = isTooLong || error.isTooLarge
-      return { line, fault: { reason: this.#isReadable(line) ? reason : 'not UTF-8', isTooLarge } }
+      const { reason, place } = error
+      const line = this.#take(start, this.#endOfFault(start, place), place.readTo)
+      const { isTooLarge = false } = place
+      if (line.length > lineBytesMax) return { line, fault: TOO_LONG_LINE }
+      if (!this.#isReadable(line)) return { line, fault: { ...NOT_UTF8, isTooLarge } }
+      return { line, fault: { reason, place: this.#placeOf(start, place), isTooLarge } }
     }
+  }
+
+  #placeOf(start: number, { at, field, isTooLarge }: LineFault['place']): string {
+    if (isTooLarge === true) return ''
+    const column = `column ${decodeText(this.#text.slice(start, at)).length + 1}`
+    return field === undefined ? column : `${shownName(field)}, ${column}`
   }
 
   /** Where a line's content begins; `undefined` if it is empty or a comment. */
@@ -142,8 +173,8 @@ export class LineWalk {
    * not lines. Any other ends at its first line break, so that an unclosed quote does not affect
    * its neighbours. Either may cost the body's length once more, at most.
    */
-  #endOfFault(start: number, { readTo, isTooLarge, openString }: LineFault): number {
-    if (isTooLarge) return this.#endBehind(readTo)
+  #endOfFault(start: number, { readTo, isTooLarge, openString }: LineFault['place']): number {
+    if (isTooLarge === true) return this.#endBehind(readTo)
     const closed = openString === undefined ? undefined : this.#endOfString(openString)
     if (closed !== undefined) return this.#endBehind(closed)
     const end = this.#endOf(start)

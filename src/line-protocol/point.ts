@@ -32,26 +32,46 @@ export interface Tag {
 
 export interface Field {
   readonly key: string
-  readonly value: number | string | boolean
+  readonly value: number | string | Bare
+}
+
+/** A value without quotes that is no number, such as `true`, `C` or `NaN`. */
+export class Bare {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  toString(): string {
+    return this.#text
+  }
+}
+
+/** Where the fault in a line is; positions in the text that is read. */
+interface FaultPlace {
+  readonly at: number
+  /** How far the line was read. */
+  readonly readTo: number
+  /** The name of the field that is at fault. */
+  readonly field?: string | undefined
+  /** Whether the line exceeds a limit for lines. */
+  readonly isTooLarge?: boolean
+  /** The start of a string that is not closed, at least within the longest line. */
+  readonly openString?: number
 }
 
 /**
- * The fault in a line, and how far it was read. Thrown, but no Error: to note where it was found
- * takes several times as long as to read a short line.
+ * The fault in a line. Thrown, but no Error: to note where it was found takes several times as long
+ * as to read a short line.
  */
 export class LineFault {
   readonly reason: string
-  readonly readTo: number
-  /** Whether it exceeds a limit for lines. */
-  readonly isTooLarge: boolean
-  /** The start of a string that is not closed, at least within the longest line. */
-  readonly openString: number | undefined
+  readonly place: FaultPlace
 
-  constructor(reason: string, readTo: number, isTooLarge = false, openString?: number) {
+  constructor(reason: string, place: FaultPlace) {
     this.reason = reason
-    this.readTo = readTo
-    this.isTooLarge = isTooLarge
-    this.openString = openString
+    this.place = place
   }
 }
 
@@ -64,10 +84,8 @@ const UNSIGNED = /^\d+u$/
 const TIME = /^-?\d{1,19}$/
 const INTEGER_MAX = 2n ** 63n
 const UNSIGNED_MAX = 2n ** 64n
-const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
-  ...['t', 'T', 'true', 'True', 'TRUE'].map((text) => [text, true] as const),
-  ...['f', 'F', 'false', 'False', 'FALSE'].map((text) => [text, false] as const),
-])
+/** What makes it uncertain where a value ends. */
+const UNCERTAIN = /["\\=]/
 
 const TAB = 9
 const NEW_LINE = 10
@@ -121,6 +139,8 @@ export class PointReader<Series extends SeriesKey> {
   /** Where the text begins in the text that faults refer to. */
   readonly #offset: number
   #at = 0
+  /** The field that is being read. */
+  #field: string | undefined
   /** Where the text ends, or the longest line from the start of the point. */
   #stop = 0
 
@@ -193,26 +213,35 @@ export class PointReader<Series extends SeriesKey> {
     do {
       if (fields.length === lineFieldsMax) this.#failTooLarge(`more than ${lineFieldsMax} fields`)
       if (fields.length > 0) this.#at++
+      this.#field = undefined
+      const start = this.#at
       const key = this.#take(OF_KEY)
-      if (key === '' || this.#code() !== EQUALS) this.#fail('missing fields')
+      if (key === '' || this.#code() !== EQUALS) this.#fail('missing fields', start)
       this.#at++
+      this.#field = key
       fields.push({ key: unescape(key), value: this.#readValue() })
     } while (this.#code() === COMMA)
+    this.#field = undefined
     return fields
   }
 
   #readValue(): Field['value'] {
     if (this.#code() === QUOTE) return this.#readString()
+    const start = this.#at
     const text = this.#take(OF_VALUE)
-    const value = numberOf(text) ?? BOOLEANS.get(text)
-    return value ?? this.#fail(text === '' ? 'missing field value' : 'invalid field value')
+    const number = numberOf(text)
+    if (number !== undefined) return number
+    if (UNCERTAIN.test(text)) this.#fail('invalid field value', start)
+    return new Bare(text)
   }
 
   #readString(): string {
     const start = this.#at + 1
     const end = closingQuote(this.#text, start, this.#stop)
     this.#at = Math.min(end + 1, this.#stop)
-    if (end >= this.#stop) fail(new LineFault('unbalanced quotes', this.#at, false, start))
+    if (end >= this.#stop) {
+      this.#throw('unbalanced quotes', { at: start - 1, openString: start })
+    }
     if (!mayFollowString(this.#text, this.#at)) this.#fail('text after a string')
     return this.#text.slice(start, end).replaceAll(/\\(["\\])/g, '$1')
   }
@@ -252,18 +281,19 @@ export class PointReader<Series extends SeriesKey> {
     return this.#text.charCodeAt(this.#at)
   }
 
-  #fail(reason: string): never {
-    fail(new LineFault(reason, this.#offset + this.#at))
+  #fail(reason: string, at = this.#at): never {
+    this.#throw(reason, { at })
   }
 
   #failTooLarge(reason: string): never {
-    fail(new LineFault(reason, this.#offset + this.#at, true))
+    this.#throw(reason, { at: this.#at, isTooLarge: true })
   }
-}
 
-function fail(fault: LineFault): never {
-  // oxlint-disable-next-line typescript/only-throw-error -- an Error costs more than its line
-  throw fault
+  #throw(reason: string, { at, ...place }: Omit<FaultPlace, 'readTo' | 'field'>): never {
+    const readTo = this.#offset + this.#at
+    // oxlint-disable-next-line typescript/only-throw-error -- an Error costs more than its line
+    throw new LineFault(reason, { ...place, at: this.#offset + at, readTo, field: this.#field })
+  }
 }
 
 /** The quote that closes the string starting at a position; not before `stop`: there is none. */
@@ -292,12 +322,21 @@ function unescape(text: string): string {
   return text.includes('\\') ? text.replaceAll(/\\([,= ])/g, '$1') : text
 }
 
+/**
+ * A decimal number without a suffix; `undefined` for anything else.
+ *
+ * @param text of at most `numberCharactersMax`
+ */
+export function floatOf(text: string): number | undefined {
+  if (!FLOAT.test(text)) return undefined
+  const number = Number(text)
+  return Number.isFinite(number) ? number : undefined
+}
+
 function numberOf(text: string): number | undefined {
   if (text.length > numberCharactersMax) return undefined
-  if (FLOAT.test(text)) {
-    const number = Number(text)
-    return Number.isFinite(number) ? number : undefined
-  }
+  const float = floatOf(text)
+  if (float !== undefined) return float
   if (INTEGER.test(text)) {
     const integer = BigInt(text.slice(0, -1))
     return integer >= -INTEGER_MAX && integer < INTEGER_MAX ? Number(integer) : undefined

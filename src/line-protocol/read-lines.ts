@@ -6,16 +6,18 @@
 
 import { submissionMeasurementsMax } from '../domain/limits.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
+import { celsiusOf } from '../domain/temperature-unit.ts'
+import type { TemperatureUnit } from '../domain/temperature-unit.ts'
 import { limitLines, limitTemperatures } from './count-lines.ts'
 import { aliasOf, eventIdOf } from './identity.ts'
-import { linesOf, PART_BYTES_MAX } from './line.ts'
+import { linesOf, PART_BYTES_MAX, shownName } from './line.ts'
 import type { Line, LineWalk, WalkedLine } from './line.ts'
-import { decodeText } from './point.ts'
-import type { Point } from './point.ts'
+import type { Field, Point } from './point.ts'
 import { pointTime } from './point-time.ts'
 import type { PointTime } from './point-time.ts'
+import { UNIT } from './series.ts'
 import type { Series, SeriesMemory, TemperatureField } from './series.ts'
-import { celsiusOf } from './temperature.ts'
+import { numberIn } from './temperature-value.ts'
 
 export interface LineRules {
   readonly series: SeriesMemory
@@ -36,8 +38,15 @@ export interface RefusedLine {
   /** Which of its fields; `null`: the whole line. */
   readonly fields: readonly number[] | null
   readonly reason: string
+  /** Where in the line, or of which field. */
+  readonly place: string
   /** Whether the line exceeds a limit for lines. */
   readonly isTooLarge: boolean
+}
+
+/** The reason, and where it is. */
+export function reasonOf({ reason, place }: Pick<RefusedLine, 'reason' | 'place'>): string {
+  return place === '' ? reason : `${place}: ${reason}`
 }
 
 /** A body, part by part. */
@@ -64,23 +73,33 @@ export interface LinePart {
 export interface SkippedPoint {
   readonly line: Line
   readonly point: Point<Series>
+  /** Whether it has a field for a temperature, which says that there is none now. */
+  readonly isBlank: boolean
 }
 
+/** A temperature of a point; its value is `undefined` if it is no number. */
 interface FoundTemperature {
   readonly at: number
   readonly key: string
-  readonly value: number
+  readonly value: number | undefined
   readonly field: TemperatureField
+}
+
+/** What the temperatures of a point share. */
+interface OfPoint {
   readonly time: PointTime | null
+  readonly unit: TemperatureUnit | 'unclear'
   /** What the point calls its sensor. */
   readonly named: string | undefined
 }
 
 /** Other work runs after this many lines. */
 const PART_LINES_MAX = 1_000
-const REASON_NAME_CHARACTERS_MAX = 64
 const CELSIUS_MIN = -273.15
 const CELSIUS_MAX = 10_000
+const OUTSIDE = `outside ${CELSIUS_MIN} to ${CELSIUS_MAX} degrees Celsius`
+/** A thousandth of it may be a temperature of air, water or a machine. */
+const THOUSANDTHS_MAX = 200_000
 
 /**
  * Reads a body; its bytes are not needed afterwards.
@@ -153,37 +172,41 @@ class PartReader {
   #readLine({ line, point, fault }: WalkedLine): boolean {
     if (fault !== undefined) this.#refused.push({ line, fields: null, ...fault })
     if (point === undefined) return true
-    const { series, fields, time: text } = point
-    let time: PointTime | null | undefined
-    let named: string | undefined
-    for (const [at, { key, value }] of fields.entries()) {
-      const field = typeof value === 'number' ? series.temperature(key) : undefined
-      if (field === undefined) continue
-      if (time === undefined) {
-        time = text === undefined ? null : pointTime(text, this.#unitNs)
-        if (time === undefined) {
-          const reason = 'time outside range'
-          this.#refused.push({ line, fields: null, reason, isTooLarge: false })
-          return true
-        }
-        const hasText = fields.some((other) => typeof other.value === 'string')
-        named = hasText ? aliasOf(series, fields) : series.alias
-      }
-      this.#readTemperature(line, { at, key, value: value as number, field, time, named })
+    const { found, units, isBlank, hasText } = temperaturesOf(point)
+    if (found.length === 0) {
+      this.#skipped.push({ line, point, isBlank })
+      return false
     }
-    if (time === undefined) this.#skipped.push({ line, point })
-    return time !== undefined
+    const { series, fields, time: text } = point
+    const time = text === undefined ? null : pointTime(text, this.#unitNs)
+    if (time === undefined) {
+      const reason = 'time outside range'
+      this.#refused.push({ line, fields: null, reason, place: '', isTooLarge: false })
+      return true
+    }
+    const named = hasText ? aliasOf(series, fields) : series.alias
+    const unit = series.unitBeside(units)
+    for (const temperature of found) this.#readTemperature(line, temperature, { time, unit, named })
+    return true
   }
 
-  #readTemperature(line: Line, { at, key, value, field, time, named }: FoundTemperature): void {
-    const { unit, serialNumber, head } = field
-    const alias = named ?? field.alias
-    const tempCelsius = celsiusOf(value, unit)
-    if (!(tempCelsius >= CELSIUS_MIN && tempCelsius <= CELSIUS_MAX)) {
-      const range = `${CELSIUS_MIN} to ${CELSIUS_MAX}`
-      const name = decodeText(key.slice(0, REASON_NAME_CHARACTERS_MAX))
-      return this.#refuse(line, at, `${name} is outside ${range} degrees Celsius`)
+  #readTemperature(
+    line: Line,
+    { at, key, value, field }: FoundTemperature,
+    { time, unit, named }: OfPoint,
+  ): void {
+    if (unit === 'unclear') {
+      return this.#refuse(line, at, key, 'in a unit that is not clear: °C, °F or K')
     }
+    if (value === undefined) return this.#refuse(line, at, key, 'not a number')
+    const tempCelsius = celsiusOf(value, field.unit ?? unit)
+    if (!(tempCelsius >= CELSIUS_MIN && tempCelsius <= CELSIUS_MAX)) {
+      const areThousandths = tempCelsius > CELSIUS_MAX && tempCelsius <= THOUSANDTHS_MAX
+      const reason = areThousandths ? `${OUTSIDE}: is it in thousandths of a degree?` : OUTSIDE
+      return this.#refuse(line, at, key, reason)
+    }
+    const alias = named ?? field.alias
+    const { serialNumber, head } = field
     const measuredAtMs = time && time.measuredAtMs
     const eventId = time && eventIdOf(head, time.nanoseconds, value)
     const reading = { eventId, serialNumber, tempCelsius, measuredAtMs }
@@ -193,9 +216,34 @@ class PartReader {
   }
 
   /** Each line once, with the reason of its first field. */
-  #refuse(line: Line, field: number, reason: string): void {
+  #refuse(line: Line, field: number, key: string, reason: string): void {
     const last = this.#refused.at(-1)
     if (last?.line === line) last.fields?.push(field)
-    else this.#refused.push({ line, fields: [field], reason, isTooLarge: false })
+    else {
+      const place = shownName(key)
+      this.#refused.push({ line, fields: [field], reason, place, isTooLarge: false })
+    }
   }
+}
+
+/** The temperatures of a point, with what it says of them. */
+function temperaturesOf({ series, fields }: Point<Series>) {
+  const found: FoundTemperature[] = []
+  const units: Field[] = []
+  let isBlank = false
+  let hasText = false
+  for (const [at, each] of fields.entries()) {
+    const { key, value: sent } = each
+    if (typeof sent === 'string') hasText = true
+    const field = series.field(key)
+    if (field === undefined) continue
+    if (field === UNIT) {
+      units.push(each)
+      continue
+    }
+    const value = numberIn(sent)
+    if (value === null) isBlank = true
+    else found.push({ at, key, value, field })
+  }
+  return { found, units, isBlank, hasText }
 }

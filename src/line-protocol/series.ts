@@ -4,12 +4,13 @@
 //
 // Only copies are remembered: a slice would keep the whole body in memory.
 
+import type { TemperatureUnit } from '../domain/temperature-unit.ts'
 import { aliasOf, headOfField, headOfSeries, SENDING_TAGS, SensorNaming } from './identity.ts'
 import type { IdentityHead, SensorNames, SerialNumberRules } from './identity.ts'
 import { copyText } from './point.ts'
-import type { KnownSeries, SeriesKey, Tag } from './point.ts'
-import { isTemperature, kindOf, unitOfField } from './temperature.ts'
-import type { SeriesKind, Unit } from './temperature.ts'
+import type { Field, KnownSeries, SeriesKey, Tag } from './point.ts'
+import { isTemperature, isUnit, kindOf, saidUnitOf, unitOfField } from './temperature.ts'
+import type { SaidUnit, SeriesKind } from './temperature.ts'
 
 export interface SeriesRules extends SerialNumberRules {
   /** Temperature fields besides the known ones; in lower case. */
@@ -18,10 +19,17 @@ export interface SeriesRules extends SerialNumberRules {
 
 /** A temperature field of a series. */
 export interface TemperatureField extends SensorNames {
-  readonly unit: Unit
+  /** Said by the field's name. */
+  readonly unit: TemperatureUnit | undefined
   /** The part of an event id that is hashed before the time. */
   readonly head: IdentityHead
 }
+
+/** A field that says the unit of temperatures beside it. */
+export const UNIT = 'unit'
+
+/** What a field is; `temperature`: its details are not needed yet. */
+type KnownField = TemperatureField | 'temperature' | typeof UNIT | 'other'
 
 /** Series remembered per set of rules, and fields of each. */
 const SERIES_MAX = 4_096
@@ -58,9 +66,8 @@ export class Series implements SeriesKey {
   readonly alias: string | undefined
   readonly #rules: SeriesRules
   readonly #room: SeriesRoom | undefined
-  /** Whether they are temperatures, and their details once needed. */
-  readonly #fields = new Map<string, TemperatureField | boolean>()
-  #kind: SeriesKind | undefined
+  readonly #fields = new Map<string, KnownField>()
+  #kindIfKnown: SeriesKind | undefined
   #naming: SensorNaming | undefined
   #head: IdentityHead | undefined
 
@@ -79,27 +86,45 @@ export class Series implements SeriesKey {
     return [this.measurement, ...tags.map(({ key, value }) => `${key}=${value}`)].join(',')
   }
 
-  /** Whether a numeric field is a temperature. */
+  /** Whether a field is a temperature. */
   hasTemperature(field: string): boolean {
-    const known = this.#fields.get(field)
-    if (known !== undefined) return known !== false
-    this.#kind ??= kindOf(this)
-    const isOne = isTemperature(this.#kind, field, this.#rules.fields)
-    this.#remember(field, isOne)
-    return isOne
+    const known = this.#fields.get(field) ?? this.#learn(field)
+    return typeof known === 'object' || known === 'temperature'
   }
 
-  /** @returns `undefined` if the field is not a temperature */
-  temperature(field: string): TemperatureField | undefined {
-    const known = this.#fields.get(field)
-    if (typeof known === 'object') return known
-    if (known === false || !this.hasTemperature(field)) return undefined
+  /** @returns `undefined` if the field is neither a temperature nor a unit */
+  field(field: string): TemperatureField | typeof UNIT | undefined {
+    const known = this.#fields.get(field) ?? this.#learn(field)
+    if (typeof known === 'object' || known === UNIT) return known
+    if (known === 'other') return undefined
     const read = this.#readField(field)
     this.#remember(field, read)
     return read
   }
 
-  #remember(field: string, known: TemperatureField | boolean): void {
+  /** The unit of temperatures whose names say none; `unclear`: none of them can be read. */
+  unitBeside(units: readonly Field[]): TemperatureUnit | 'unclear' {
+    const { saidUnit, unit } = this.#kind
+    return (units.length > 0 ? this.#saidUnitWith(units) : saidUnit) ?? unit
+  }
+
+  #saidUnitWith(units: readonly Field[]): SaidUnit {
+    const texts = units.map(({ key, value }) => ({ key, value: String(value) }))
+    return saidUnitOf([...this.tags, ...texts])
+  }
+
+  get #kind(): SeriesKind {
+    return (this.#kindIfKnown ??= kindOf(this, this.#rules.fields))
+  }
+
+  #learn(field: string): KnownField {
+    const isOne = isTemperature(this.#kind, field, this.#rules.fields)
+    const known = isOne ? 'temperature' : isUnit(field) ? UNIT : 'other'
+    this.#remember(field, known)
+    return known
+  }
+
+  #remember(field: string, known: KnownField): void {
     if (this.#fields.has(field)) this.#fields.set(field, known)
     else if (this.#fields.size < FIELDS_MAX && field.length <= FIELD_LENGTH_MAX) {
       this.#fields.set(copyText(field), known)
@@ -112,11 +137,10 @@ export class Series implements SeriesKey {
   }
 
   #readField(field: string): TemperatureField {
-    this.#kind ??= kindOf(this)
     this.#naming ??= new SensorNaming(this, this.#rules)
     this.#head ??= headOfSeries(this)
     return {
-      unit: unitOfField(this.#kind, field),
+      unit: unitOfField(field),
       ...this.#naming.of(field),
       head: headOfField(this.#head, field),
     }

@@ -1,12 +1,11 @@
-// Which fields of a point are temperatures, and their values in degrees Celsius.
+// Which fields of a point are temperatures, and in which unit.
 
-import { roundCelsius } from '../domain/sensor.ts'
+import { unitNamed } from '../domain/temperature-unit.ts'
+import type { TemperatureUnit } from '../domain/temperature-unit.ts'
 import type { SeriesKey } from './point.ts'
 import { decodeText } from './point.ts'
 
-export type Unit = 'celsius' | 'fahrenheit' | 'kelvin'
-
-const NAMED = /^(?:temp|temperature)(?:_\d+)?(?:_(?:c|f|k|celsius|fahrenheit|kelvin))?$/
+const NAMED = /^(?:temp|temperature?)(?:_\d+)?(?:_(?:c|f|k|celsius|fahrenheit|kelvin))?$/
 const OTHER_NAMES = new Set([
   'temp_input',
   'current_temperature',
@@ -15,26 +14,39 @@ const OTHER_NAMES = new Set([
   'probetemp',
 ])
 const VALUES = new Set(['value', 'gauge'])
+/** Named by the measurement or the entity. */
+const NAMED_ELSEWHERE = new Set([...VALUES, 'state'])
 const MEASUREMENT = /(?:temp|temperature|temp_celsius)$/
+const GERMAN = /temperatur$/
 const NEVER = /_(?:min|max|crit|high|low)$|^(?:target|set)/
 /** The colour temperature of light. */
-const COLOUR = /colou?r_temp/
+const COLOUR = /colou?r_temp|farbtemp/
 const SUFFIX = /_(?:(f|fahrenheit)|(k|kelvin)|c|celsius)$/
-const UNITS: ReadonlyMap<string, Unit> = new Map([
+const UNITS: ReadonlyMap<string, TemperatureUnit> = new Map([
   ['°C', 'celsius'],
   ['°F', 'fahrenheit'],
   ['K', 'kelvin'],
 ])
-const TAGGED_UNITS: readonly (readonly [tag: string, units: ReadonlyMap<string, Unit>])[] = [
-  ['unit', new Map([...UNITS, ['degrees_c', 'celsius'], ['degrees_f', 'fahrenheit']])],
-  ['unit_of_measurement', UNITS],
-]
+/** Tags that make every value a temperature. */
+const TAGGED_UNITS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['unit', new Set([...UNITS.keys(), 'degrees_c', 'degrees_f'])],
+  ['unit_of_measurement', new Set(UNITS.keys())],
+])
+/** Tags and fields that say the unit of temperatures beside them, and of nothing else. */
+const OWN_UNIT = /^temp(?:erature)?_?units?(?:_str)?$/i
+/** Those that say the unit of whatever is beside them. */
+const ANY_UNIT = /^(?:units?|unit_of_measurement)(?:_str)?$/i
 /** Their `temperature` is a set point, not a measurement. */
 const SET_POINT_DOMAINS = new Set(['climate', 'water_heater'])
 /** All their values are set points. */
 const INPUT_DOMAINS = new Set(['number', 'input_number'])
 
-const KELVIN_OFFSET = 273.15
+const WORD_ENDS = /[\s_.-]+|(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u
+/** Words of set points, also in one with what is set. */
+const SET_POINT = /^(?:target|set|setpoint|soll|sollwert)(?:temp(?:erature?)?)?\d*$/i
+
+/** What texts beside temperatures say of their unit; `unclear`: none, or several. */
+export type SaidUnit = TemperatureUnit | 'unclear' | undefined
 
 /** What all fields of a series share. */
 export interface SeriesKind {
@@ -42,32 +54,47 @@ export interface SeriesKind {
   readonly isOther: boolean
   /** Whether its temperatures are set points, except the current one. */
   readonly isSetPoint: boolean
+  /** Whether a value is a set point, going by what measurement or entity are called. */
+  readonly isSetPointName: boolean
+  /** Whether a value is a temperature, going by what measurement or entity are called. */
+  readonly isTemperatureName: boolean
   /** Whether its values are temperatures. */
   readonly isOfTemperatures: boolean
-  /** The unit of fields that do not name one. */
-  readonly unit: Unit
+  /** Said by its tags. */
+  readonly saidUnit: SaidUnit
+  /** The unit of fields for which nothing else says one. */
+  readonly unit: TemperatureUnit
 }
 
-export function kindOf(series: SeriesKey): SeriesKind {
+/** @param more further names of temperatures, in lower case */
+export function kindOf(series: SeriesKey, more: ReadonlySet<string>): SeriesKind {
   const measurement = decodeText(series.measurement)
   const domain = tagOf(series, 'domain') ?? ''
   const names = [measurement, tagOf(series, 'entity_id') ?? '']
-  const taggedUnits = TAGGED_UNITS.map(([key, units]) => units.get(tagOf(series, key) ?? ''))
-  const unitOfTags = taggedUnits.find(Boolean)
+  const lastParts = names.map((name) =>
+    name.slice(Math.max(name.lastIndexOf('.'), name.lastIndexOf('/')) + 1),
+  )
   return {
     isOther: INPUT_DOMAINS.has(domain) || names.some((name) => COLOUR.test(name.toLowerCase())),
     isSetPoint: SET_POINT_DOMAINS.has(domain),
+    isSetPointName: lastParts.some((part) =>
+      part.split(WORD_ENDS).some((word) => SET_POINT.test(word)),
+    ),
+    isTemperatureName: lastParts
+      .map((part) => part.toLowerCase())
+      .some((part) => GERMAN.test(part) || more.has(part)),
     isOfTemperatures:
       UNITS.has(measurement) ||
       MEASUREMENT.test(measurement.toLowerCase()) ||
-      unitOfTags !== undefined ||
+      series.tags.some(({ key, value }) => TAGGED_UNITS.get(key)?.has(decodeText(value))) ||
       tagOf(series, 'type') === 'temperature',
-    unit: UNITS.get(measurement) ?? unitOfTags ?? 'celsius',
+    saidUnit: saidUnitOf(series.tags),
+    unit: UNITS.get(measurement) ?? 'celsius',
   }
 }
 
 /**
- * Whether a numeric field is a temperature.
+ * Whether a field is a temperature.
  *
  * @param more further names, in lower case
  */
@@ -75,15 +102,11 @@ export function isTemperature(kind: SeriesKind, key: string, more: ReadonlySet<s
   const name = decodeText(key).toLowerCase()
   if (kind.isOther || NEVER.test(name) || COLOUR.test(name)) return false
   if (kind.isSetPoint) return name === 'current_temperature'
+  const isNamedElsewhere = NAMED_ELSEWHERE.has(name)
+  if (isNamedElsewhere && kind.isSetPointName) return false
   if (NAMED.test(name) || OTHER_NAMES.has(name) || more.has(name)) return true
+  if (isNamedElsewhere && kind.isTemperatureName) return true
   return VALUES.has(name) && kind.isOfTemperatures
-}
-
-/** A temperature in degrees Celsius. */
-export function celsiusOf(value: number, unit: Unit): number {
-  if (unit === 'fahrenheit') return roundCelsius(((value - 32) * 5) / 9)
-  // Turns −0 into 0.
-  return unit === 'kelvin' ? roundCelsius(value - KELVIN_OFFSET) : value + 0
 }
 
 /** The value of a tag, readable. */
@@ -92,10 +115,28 @@ export function tagOf({ tags }: SeriesKey, key: string): string | undefined {
   return value === undefined ? undefined : decodeText(value)
 }
 
-/** The unit in which a temperature is sent. */
-export function unitOfField(kind: SeriesKind, key: string): Unit {
+/** Whether a field says the unit of temperatures beside it. */
+export function isUnit(key: string): boolean {
+  return OWN_UNIT.test(key) || ANY_UNIT.test(key)
+}
+
+/** What tags and fields say of the unit of temperatures beside them. */
+export function saidUnitOf(
+  texts: readonly { readonly key: string; readonly value: string }[],
+): SaidUnit {
+  const namedBy = (keys: RegExp) =>
+    texts.filter(({ key }) => keys.test(key)).map(({ value }) => unitNamed(decodeText(value)))
+  const own = namedBy(OWN_UNIT)
+  const units = new Set(own.length > 0 ? own : namedBy(ANY_UNIT).filter(Boolean))
+  if (units.size === 0) return undefined
+  const [unit] = units
+  return units.size > 1 ? 'unclear' : (unit ?? 'unclear')
+}
+
+/** The unit that the name of a field says. */
+export function unitOfField(key: string): TemperatureUnit | undefined {
   const suffix = SUFFIX.exec(decodeText(key).toLowerCase())
-  if (suffix === null) return kind.unit
+  if (suffix === null) return undefined
   if (suffix[1] !== undefined) return 'fahrenheit'
   return suffix[2] === undefined ? 'celsius' : 'kelvin'
 }

@@ -3,7 +3,7 @@
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import { parseInstant } from '../domain/time.ts'
 import { decodeText } from '../line-protocol/point.ts'
-import { readLines } from '../line-protocol/read-lines.ts'
+import { readLines, reasonOf } from '../line-protocol/read-lines.ts'
 import { SeriesMemory } from '../line-protocol/series.ts'
 import type { RefusedEntry } from '../ports/refused.ts'
 import { formFault } from './check-measurement.ts'
@@ -57,7 +57,8 @@ export async function readRefused(entry: RefusedEntry, names: LineNames): Promis
       // Those that were not refused are stored.
       if (fields?.includes(field) !== false) measurements.push({ ...measurement, field })
     }
-    reason ??= part.refused.find((refused) => isOf(fields, refused.fields))?.reason
+    const refused = part.refused.find((each) => isOf(fields, each.fields))
+    if (refused !== undefined) reason ??= reasonOf(refused)
     if (part.skipped.length > 0) reason ??= NO_TEMPERATURE
   }
   // The names of fields may have been others then.

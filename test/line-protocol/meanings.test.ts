@@ -83,8 +83,6 @@ describe('a point of line protocol', () => {
     const skipped = [
       'climate.a,domain=climate,entity_id=a temperature=22,state="heat"',
       '%,domain=sensor,entity_id=h value=40',
-      't temp="warm"',
-      't temp=true',
       't target_temp=1,set_temperature=2,temperature_min=3',
       'mem value=1',
       '°C,domain=number,entity_id=boiler_target value=55',

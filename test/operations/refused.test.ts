@@ -87,8 +87,8 @@ describe('what was refused', () => {
       count,
     ])
     expect(told).to.deep.equal([
-      ['line', `café temp=-300 ${NOW_S}`, 'temp is outside -273.15 to 10000 degrees Celsius', 3],
-      ['line', 'no line', 'missing fields', 3],
+      ['line', `café temp=-300 ${NOW_S}`, 'temp: outside -273.15 to 10000 degrees Celsius', 3],
+      ['line', 'no line', 'column 4: missing fields', 3],
     ])
   })
 

@@ -2,6 +2,7 @@
 // write API. Never 404, 409 or 422: there are senders that throw away what they sent on these.
 
 import type { ErrorCode, ServiceError } from '../../domain/errors.ts'
+import type { LineReading } from '../../line-protocol/read-lines.ts'
 import type { Log } from '../../ports/system.ts'
 import { logFault, presentError, publicError } from '../answers/errors.ts'
 import { answerJson } from '../call/call.ts'
@@ -51,6 +52,16 @@ const LENGTH_MISSING = 'no Content-Length: send it, or the body in chunks'
 export function answerStored({ ctx }: Call, outcome: WriteOutcome): void {
   setOutcome({ ctx }, outcome)
   ctx.status = 204
+}
+
+/** Says that a temperature, which is stored, may have been sent in thousandths of a degree. */
+export function hintThousandths(
+  { ctx }: Pick<Call, 'ctx'>,
+  { line, measurement }: LineReading,
+): void {
+  const { tempCelsius } = measurement
+  const stored = `line ${line.number}: ${tempCelsius} degrees Celsius is stored`
+  ctx.set('Thermolog-Hint', `${stored}; if it is in thousandths, send ${tempCelsius / 1_000}`)
 }
 
 /** A line of which something cannot be stored, and why. */

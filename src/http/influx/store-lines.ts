@@ -21,6 +21,8 @@ import type { SkippedNotes } from './skipped-series.ts'
 import { UnstoredLines } from './unstored-lines.ts'
 
 const FIELDS_NAMED_MAX = 10
+/** What is above it is rare, and mostly a number of thousandths. */
+const USUAL_CELSIUS_MAX = 200
 
 export interface LineStores extends Intake {
   readonly refusedWriter: RefusedWriter
@@ -34,8 +36,10 @@ export interface StoredBody {
   readonly unstored: UnstoredLines
   /** Lines with a temperature, or that cannot be read. */
   readonly lineCount: number
-  /** Names of fields that are no temperatures, of points without one: the first of them. */
+  /** Names of fields of points without a temperature, the first of them; none if any has one. */
   readonly fieldsSeen: readonly string[]
+  /** A temperature, the first of them, that may have been sent in thousandths of a degree. */
+  readonly mayBeThousandths: LineReading | undefined
 }
 
 export class LineStoring {
@@ -45,6 +49,9 @@ export class LineStoring {
   readonly #fieldsSeen = new Set<string>()
   /** Of points without a time; at most `submissionMeasurementsMax`. */
   readonly #unkeyed: LineReading[] = []
+  /** Whether a point says of a temperature that there is none now. */
+  #isAnyBlank = false
+  #mayBeThousandths: LineReading | undefined
   #created = 0
   #duplicates = 0
   #skipped = 0
@@ -79,7 +86,8 @@ export class LineStoring {
       outcome: { created, duplicates, skipped, unkeyed: this.#unkeyed.length },
       unstored: this.#unstored,
       lineCount: this.#lineCount,
-      fieldsSeen: [...this.#fieldsSeen],
+      fieldsSeen: this.#isAnyBlank ? [] : [...this.#fieldsSeen],
+      mayBeThousandths: this.#mayBeThousandths,
     }
   }
 
@@ -110,6 +118,7 @@ export class LineStoring {
     await this.#unstored.keepUnread(refused, unkeyed.slice(room))
     this.#lineCount += lineCount
     this.#skipped += skipped.length
+    this.#isAnyBlank ||= skipped.some(({ isBlank }) => isBlank)
     for (const name of fieldNamesOf(skipped)) {
       if (this.#fieldsSeen.size >= FIELDS_NAMED_MAX) break
       this.#fieldsSeen.add(name)
@@ -127,6 +136,9 @@ export class LineStoring {
   async #commit(readings: readonly LineReading[]): Promise<void> {
     const { principal, receivedAtMs } = this.#call
     const measurements = readings.map(({ measurement }) => measurement)
+    this.#mayBeThousandths ??= readings.find(
+      ({ measurement }) => measurement.tempCelsius > USUAL_CELSIUS_MAX,
+    )
     const { created, duplicates, conflicts } = await submitLines(
       this.#stores.submissions,
       { userId: principal.user.id, receivedAtMs, measurements },

@@ -2,6 +2,7 @@
 
 import type { RequestFault } from '../../domain/errors.ts'
 import { cutLineBytesMax, submissionMeasurementsMax } from '../../domain/limits.ts'
+import { reasonOf } from '../../line-protocol/read-lines.ts'
 import type { LineReading, RefusedLine } from '../../line-protocol/read-lines.ts'
 import type { RefusedWriter } from '../../ports/refused.ts'
 import type { ApiCall } from '../call/call.ts'
@@ -23,6 +24,12 @@ const TOGETHER = { kind: 'cut-line', fields: null, count: 1 } as const
 /** What cannot be stored of a line, for one reason. */
 interface Unstored extends RefusedLine {
   readonly aheadAtMs: number | null
+}
+
+/** A line to keep, with what of its reason others may share. */
+interface KeptLine {
+  readonly refusal: Refusal
+  readonly sharedReason: string
 }
 
 export class UnstoredLines {
@@ -61,7 +68,7 @@ export class UnstoredLines {
   ): Promise<void> {
     await this.#keep(
       refused.map((line) => ({ ...line, aheadAtMs: null })),
-      (refusals) => this.#together(refusals),
+      (lines) => this.#together(lines),
     )
     const reason = `more than ${submissionMeasurementsMax} points without a time in one request`
     await this.#keep(byLine(surplus.map((reading) => ({ reading, reason, aheadAtMs: null }))))
@@ -84,38 +91,42 @@ export class UnstoredLines {
   /** Counts lines, each once, with the first reason, and keeps them. */
   async #keep(
     unstored: readonly Unstored[],
-    asEntries = (refusals: readonly Refusal[]) => refusals,
+    asEntries: (lines: readonly KeptLine[]) => readonly Refusal[] = alone,
   ): Promise<void> {
-    for (const { line, reason } of unstored) {
+    for (const { line, ...of } of unstored) {
       if (this.#known.has(line)) continue
       this.#known.add(line)
       this.#count++
       const last = this.#first.at(-1)
       if (this.#first.length < NAMED_MAX || line.number < (last?.number ?? 0)) {
-        const first = [...this.#first, { number: line.number, reason }]
+        const first = [...this.#first, { number: line.number, reason: reasonOf(of) }]
         this.#first = first.toSorted((a, b) => a.number - b.number).slice(0, NAMED_MAX)
       }
     }
-    const refusals = onceEach(unstored.map((each) => refusalOf(each, this.#unitNs)))
-    await keepRefused(this.#writer, this.#call, asEntries(refusals))
+    const lines = onceEach(unstored.map((each) => keptLine(each, this.#unitNs)))
+    await keepRefused(this.#writer, this.#call, asEntries(lines))
   }
 
   /** Of very many lines of a body, those of one reason behind one another, a kilobyte each time. */
-  #together(refusals: readonly Refusal[]): readonly Refusal[] {
-    this.#unread += refusals.length
-    if (this.#unread <= UNREAD_ALONE_MAX) return refusals
+  #together(unread: readonly KeptLine[]): readonly Refusal[] {
+    this.#unread += unread.length
+    if (this.#unread <= UNREAD_ALONE_MAX) return alone(unread)
     const pieces: Refusal[] = []
-    for (const [reason, lines] of Map.groupBy(refusals, (each) => each.reason)) {
+    for (const [reason, lines] of Map.groupBy(unread, ({ sharedReason }) => sharedReason)) {
       let content = ''
-      for (const [at, line] of lines.entries()) {
-        content += `${line.content}\n`.repeat(line.count)
+      for (const [at, { refusal }] of lines.entries()) {
+        content += `${refusal.content}\n`.repeat(refusal.count)
         if (content.length < cutLineBytesMax && at < lines.length - 1) continue
-        pieces.push({ ...line, ...TOGETHER, content, reason: `${reason}, of each line` })
+        pieces.push({ ...refusal, ...TOGETHER, content, reason: `${reason}, of each line` })
         content = ''
       }
     }
     return pieces
   }
+}
+
+function alone(lines: readonly KeptLine[]): readonly Refusal[] {
+  return lines.map(({ refusal }) => refusal)
 }
 
 /** Each line once, with the reason of its first field. */
@@ -126,23 +137,33 @@ function byLine(
   return Array.from(lines, ([line, ofLine]) => {
     const fields = ofLine.map(({ reading }) => reading.field)
     const { reason = '', aheadAtMs = null } = ofLine[0] ?? {}
-    return { line, fields, reason, isTooLarge: false, aheadAtMs }
+    return { line, fields, reason, place: '', isTooLarge: false, aheadAtMs }
   })
 }
 
-function refusalOf(unstored: Unstored, unitNs: bigint): Refusal {
-  const { line, fields, reason, isTooLarge, aheadAtMs } = unstored
-  const of = { fields, unitNs: String(unitNs), aheadAtMs, count: 1 }
-  if (!isTooLarge) return { ...of, kind: 'line', content: line.text, reason }
-  const content = line.text.slice(0, cutLineBytesMax)
-  return { ...of, kind: 'cut-line', content, reason: `${reason}; its beginning is kept` }
+function keptLine(unstored: Unstored, unitNs: bigint): KeptLine {
+  const { line, fields, isTooLarge, aheadAtMs } = unstored
+  const kept = isTooLarge ? '; its beginning is kept' : ''
+  const refusal = {
+    kind: isTooLarge ? ('cut-line' as const) : ('line' as const),
+    content: isTooLarge ? line.text.slice(0, cutLineBytesMax) : line.text,
+    reason: reasonOf(unstored) + kept,
+    fields,
+    unitNs: String(unitNs),
+    aheadAtMs,
+    count: 1,
+  }
+  return { refusal, sharedReason: unstored.reason + kept }
 }
 
 /** Equal ones once, with their count. */
-function onceEach(refusals: readonly Refusal[]): Refusal[] {
+function onceEach(lines: readonly KeptLine[]): KeptLine[] {
   const equal = Map.groupBy(
-    refusals,
-    ({ kind, fields, content }) => `${kind} ${String(fields)} ${content}`,
+    lines,
+    ({ refusal: { kind, fields, content } }) => `${kind} ${String(fields)} ${content}`,
   )
-  return Array.from(equal.values(), (all) => ({ ...all[0]!, count: all.length }))
+  return Array.from(equal.values(), (all) => {
+    const { refusal, sharedReason } = all[0]!
+    return { refusal: { ...refusal, count: all.length }, sharedReason }
+  })
 }

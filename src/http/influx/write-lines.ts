@@ -9,7 +9,7 @@ import type { Metrics } from '../../ports/system.ts'
 import type { ApiCall, CallState } from '../call/call.ts'
 import { checkLength, sendingOf } from '../body/gate.ts'
 import { chargeOf } from '../callers/rate-limit.ts'
-import { answerInvalid, answerPartly, answerStored } from './line-answers.ts'
+import { answerInvalid, answerPartly, answerStored, hintThousandths } from './line-answers.ts'
 import type { WriteVersion } from './line-answers.ts'
 import { LineStoring } from './store-lines.ts'
 import type { LineStores, StoredBody } from './store-lines.ts'
@@ -96,12 +96,13 @@ export class LineWrites {
   }
 
   async #answer(call: ApiCall, version: WriteVersion, stored: StoredBody): Promise<void> {
-    const { outcome, unstored, lineCount, fieldsSeen } = stored
+    const { outcome, unstored, lineCount, fieldsSeen, mayBeThousandths } = stored
+    if (mayBeThousandths !== undefined) hintThousandths(call, mayBeThousandths)
     if (unstored.count > 0) {
       const { first: named, count } = unstored
       return answerPartly(call, version, { named, count, lineCount, outcome })
     }
-    const isNothing = outcome.created + outcome.duplicates === 0 && outcome.skipped > 0
+    const isNothing = outcome.created + outcome.duplicates === 0 && fieldsSeen.length > 0
     if (isNothing && !(await this.#with.proven.has(call.principal.token.id))) {
       const fields = fieldsSeen.join(', ')
       const none = `none of these fields is known as a temperature: ${fields}`

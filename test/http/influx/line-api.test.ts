@@ -177,9 +177,9 @@ describe('the calls of senders to InfluxDB', () => {
     const answer = await write(lines.join('\n'))
     expect(counts(answer)).to.deep.equal([400, 2_975 + 1, 0, 0, 1])
     expect(answer.body.line).to.equal(3)
-    const numbers = [2, ...bad].slice(0, 20).map((at) => `line ${at + 1}: temp_1 is outside`)
+    const numbers = [2, ...bad].slice(0, 20).map((at) => `line ${at + 1}: temp_1: outside`)
     expect(answer.body.message).to.match(/^partial write: 25 of 3000 lines not stored; line 3: /)
-    const named = (answer.body.message as string).match(/line \d+: temp_1 is outside/g)
+    const named = (answer.body.message as string).match(/line \d+: temp_1: outside/g)
     expect(named).to.deep.equal(numbers)
     expect(answer.body.message).to.match(/; and 5 more$/)
     expect(answer.headers['ratelimit']).to.include(`"measurements";r=${600_000 - 3_025};`)
@@ -202,6 +202,24 @@ describe('the calls of senders to InfluxDB', () => {
     expect(first.body.message).to.include('humidity, co2').and.include('LINE_FIELDS')
     await write(`air temp=1 ${NOW_S}`)
     expect(counts(await write(humid))).to.deep.equal([204, 0, 0, 1, 0])
+  })
+
+  it('say no such thing to a sender whose temperature is not available now', async () => {
+    await start()
+    const answer = await write(`air humidity=40,temperature="unavailable" ${NOW_S}`)
+    expect(counts(answer)).to.deep.equal([204, 0, 0, 1, 0])
+  })
+
+  it('ask whether a temperature is in thousandths of a degree, and store it', async () => {
+    await start()
+    const fridge = await write(`a temp=5 ${NOW_S}\nfridge temperature=4250 ${NOW_S}`)
+    expect([fridge.status, fridge.headers['thermolog-hint']]).to.deep.equal([
+      204,
+      'line 2: 4250 degrees Celsius is stored; if it is in thousandths, send 4.25',
+    ])
+    expect(await sensors()).to.deep.equal({ a: 5, fridge: 4_250 })
+    const sauna = await write(`sauna temp=110 ${NOW_S}`)
+    expect(sauna.headers).not.to.have.property('thermolog-hint')
   })
 
   it('take names of fields and serial tags from the settings', async () => {

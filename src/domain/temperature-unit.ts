@@ -1,0 +1,38 @@
+// Units of temperature, however they are spelled, and temperatures in degrees Celsius.
+
+import { roundCelsius } from './sensor.ts'
+
+export type TemperatureUnit = 'celsius' | 'fahrenheit' | 'kelvin'
+
+/** Without what stands between and around the words, in lower case. */
+const SPELLING = /^(?:degrees?|degs?)?(?:(c|celsius|centigrade)|(f|fahrenheit)|k|kelvins?)$/
+const BETWEEN = /[\s_.*°º˚]+/g
+/** One character for two. */
+const JOINED: Readonly<Record<string, string>> = { '℃': 'c', '℉': 'f' }
+const SYSTEMS: ReadonlyMap<string, TemperatureUnit> = new Map([
+  ['metric', 'celsius'],
+  ['imperial', 'fahrenheit'],
+])
+
+const KELVIN_OFFSET = 273.15
+
+/** The unit that a text is the name of; `undefined` if it is none of a temperature. */
+export function unitNamed(text: string): TemperatureUnit | undefined {
+  const name = text
+    .replaceAll(BETWEEN, '')
+    .replaceAll(/[℃℉]/g, (character) => JOINED[character] ?? character)
+    .toLowerCase()
+  const system = SYSTEMS.get(name)
+  if (system !== undefined) return system
+  const spelled = SPELLING.exec(name)
+  if (spelled === null) return undefined
+  if (spelled[1] !== undefined) return 'celsius'
+  return spelled[2] === undefined ? 'kelvin' : 'fahrenheit'
+}
+
+/** A temperature in degrees Celsius. */
+export function celsiusOf(value: number, unit: TemperatureUnit): number {
+  if (unit === 'fahrenheit') return roundCelsius(((value - 32) * 5) / 9)
+  // Turns −0 into 0.
+  return unit === 'kelvin' ? roundCelsius(value - KELVIN_OFFSET) : value + 0
+}
