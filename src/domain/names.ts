@@ -9,6 +9,8 @@ const HAS_UNFIT = new RegExp(`[${UNFIT}]`, 'u')
 /** Half of a surrogate pair too. */
 const ALL_UNFIT = new RegExp(`[${UNFIT}\\p{Cs}]`, 'gu')
 const SPACING_CONTROLS = /[\t-\r\x85]/g
+/** Letters, digits and marks of ASCII, at most `nameCharactersMax`: most names. */
+const USUAL = /^[ -~]{0,128}$/
 const VISIBLE = /[^\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u
 
 interface NameFault {
@@ -35,7 +37,7 @@ export function nameFault(trimmed: string): NameFault | undefined {
 
 /** A name made of what cannot be refused: without its faults, `''` if nothing is left of it. */
 export function tidyName(text: string): string {
-  if (text === '') return ''
+  if (USUAL.test(text)) return text.trim()
   const fit = text.replaceAll(SPACING_CONTROLS, ' ').replaceAll(ALL_UNFIT, '').trim()
   const name = Array.from(fit).slice(0, nameCharactersMax).join('').trimEnd()
   return VISIBLE.test(name) ? name : ''

@@ -185,8 +185,8 @@ class PartReader {
       return true
     }
     const named = hasText ? aliasOf(series, fields) : series.alias
-    const unit = series.unitBeside(units)
-    for (const temperature of found) this.#readTemperature(line, temperature, { time, unit, named })
+    const ofPoint = { time, unit: series.unitBeside(units), named }
+    for (const temperature of found) this.#readTemperature(line, temperature, ofPoint)
     return true
   }
 
@@ -232,13 +232,14 @@ function temperaturesOf({ series, fields }: Point<Series>) {
   const units: Field[] = []
   let isBlank = false
   let hasText = false
-  for (const [at, each] of fields.entries()) {
-    const { key, value: sent } = each
+  // Twice as fast as the iterator of their entries.
+  for (let at = 0; at < fields.length; at++) {
+    const { key, value: sent } = fields[at]!
     if (typeof sent === 'string') hasText = true
     const field = series.field(key)
     if (field === undefined) continue
     if (field === UNIT) {
-      units.push(each)
+      units.push(fields[at]!)
       continue
     }
     const value = numberIn(sent)
