@@ -77,10 +77,12 @@ async function select(
   }
   if (range.startMs >= range.stopMs) return answerText(oneByOne([]))
   const isAggregate = columns.some(({ aggregate }) => aggregate !== undefined)
-  const read = isAggregate ? windowSeries : measurementSeries
-  const series = await read(statement, shown, sources.measurements)
-  // After all checks, and before the series are read.
+  const read = isAggregate
+    ? await windowSeries(statement, shown)
+    : measurementSeries(statement, shown)
+  // After all checks that need no store, and before anything is counted there.
   const isReadable = await sources.history.areReadable(sensorsOf(shown), readRange(statement))
+  const series = await read(sources.measurements)
   return answerText(series, isReadable ? undefined : NOT_ALL)
 }
 

@@ -7,7 +7,7 @@ import type { Sensor } from '../domain/sensor.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import { limitMeasuredPeriod, limitMeasurements, limitSeries, limitValues } from './limits.ts'
-import type { Row, Series } from './series-text.ts'
+import type { ReadSeries, Row, Series } from './series-text.ts'
 import type { Column, Select } from './statement.ts'
 import { inParts, sensorsOf } from './tagged-sensors.ts'
 import type { Group } from './tagged-sensors.ts'
@@ -21,20 +21,18 @@ const SLICE_MEASUREMENTS = 50_000
  * @param select has only fields as columns
  * @throws StatementError if it asks for too much
  */
-export async function measurementSeries(
-  select: Select,
-  groups: readonly Group[],
-  reader: MeasurementReader,
-): Promise<AsyncIterable<Series>> {
+export function measurementSeries(select: Select, groups: readonly Group[]): ReadSeries {
   const { range, limit = Infinity } = select
   limitMeasuredPeriod(range, 'single measurements')
   limitSeries(groups.length, 1)
-  const counts = await countMeasurements(reader, sensorsOf(groups), range)
-  const countOf = (group: Group) =>
-    sensorsOf([group]).reduce((sum, { id }) => sum + (counts.get(id) ?? 0), 0)
-  const rows = groups.reduce((sum, group) => sum + Math.min(countOf(group), limit), 0)
-  limitValues(rows * select.columns.length)
-  return seriesOf(select, groups, countOf, reader)
+  return async (reader) => {
+    const counts = await countMeasurements(reader, sensorsOf(groups), range)
+    const countOf = (group: Group) =>
+      sensorsOf([group]).reduce((sum, { id }) => sum + (counts.get(id) ?? 0), 0)
+    const rows = groups.reduce((sum, group) => sum + Math.min(countOf(group), limit), 0)
+    limitValues(rows * select.columns.length)
+    return seriesOf(select, groups, countOf, reader)
+  }
 }
 
 /**
@@ -92,9 +90,12 @@ async function* rowsOf(
   for await (const [rows = []] of others) yield rows
 }
 
-/** Parts of the range with about equally many measurements, in the order of the response. */
+/**
+ * Parts of the range with about equally many measurements, in the order of the response. All of it
+ * is read whatever was counted: more may have arrived.
+ */
 function slicesOf({ range, isDescending }: Select, count: number): readonly TimeRange[] {
-  const slices = Math.ceil(count / SLICE_MEASUREMENTS)
+  const slices = Math.max(1, Math.ceil(count / SLICE_MEASUREMENTS))
   const edge = (at: number) =>
     range.startMs + Math.round(((range.stopMs - range.startMs) * at) / slices)
   const ascending = Array.from({ length: slices }, (_, at) => {

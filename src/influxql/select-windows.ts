@@ -16,7 +16,7 @@ import {
   limitValues,
   limitWindows,
 } from './limits.ts'
-import type { Row, Series, Value } from './series-text.ts'
+import type { ReadSeries, Row, Series, Value } from './series-text.ts'
 import type { Column, Fill, Select } from './statement.ts'
 import { countMeasurements } from './select-measurements.ts'
 import { inParts, sensorsOf } from './tagged-sensors.ts'
@@ -52,18 +52,16 @@ interface Plan extends TimeRange {
  * @param select has only aggregates as columns
  * @throws StatementError if it asks for too much
  */
-export async function windowSeries(
-  select: Select,
-  groups: readonly Group[],
-  reader: MeasurementReader,
-): Promise<AsyncIterable<Series>> {
+export async function windowSeries(select: Select, groups: readonly Group[]): Promise<ReadSeries> {
   const sensors = sensorsOf(groups)
   const plan = await planOf(select, sensors.length)
   const windows = plan.startsMs.length
   limitSeries(groups.length, windows)
   limitValues(Math.min(windows, select.limit ?? Infinity) * select.columns.length * groups.length)
-  if (plan.source === 'measurements') await countMeasurements(reader, sensors, plan)
-  return seriesOf(select, plan, groups, reader)
+  return async (reader) => {
+    if (plan.source === 'measurements') await countMeasurements(reader, sensors, plan)
+    return seriesOf(select, plan, groups, reader)
+  }
 }
 
 async function* seriesOf(

@@ -1,6 +1,7 @@
 // Responses in InfluxDB 1's JSON format: one result, with its series one after another.
 
 import { setImmediate } from 'node:timers/promises'
+import type { MeasurementReader } from '../ports/measurement-store.ts'
 
 /** A value of a row; text only in statements that show names. */
 export type Value = number | string | boolean | null
@@ -14,6 +15,13 @@ export interface Series {
   /** In chunks, iterated once. A series without rows is left out. */
   readonly rows: AsyncIterable<readonly Row[]>
 }
+
+/**
+ * Counts and reads what a statement asks for, whose other limits have been checked.
+ *
+ * @throws StatementError if there is too much
+ */
+export type ReadSeries = (reader: MeasurementReader) => Promise<AsyncIterable<Series>>
 
 /** Characters per piece; other work runs between pieces. */
 const PIECE_CHARACTERS = 16 * 1024

@@ -51,17 +51,19 @@ export class WindowTotals {
   }
 
   /** @param window must not be empty */
-  valueOf(aggregate: Aggregate, window: number): number {
+  valueOf(aggregate: Aggregate, window: number): number | null {
     const common = this.#common ?? 0
     const count = this.#counts[window]!
     const sum = this.#sums[window]!
+    const last = this.#lasts.get(window)
     const values = {
       count: () => count,
       sum: () => roundCelsius(steadySum(sum) + common * count),
       mean: () => meanCelsius({ sum, count }, common),
       min: () => compensate(this.#mins[window]!, common),
       max: () => compensate(this.#maxs[window]!, common),
-      last: () => compensate(this.#lasts.get(window)!.celsius, common),
+      // A sensor that was deleted after it was counted has none.
+      last: () => (last === undefined ? null : compensate(last.celsius, common)),
     }
     return values[aggregate]()
   }
