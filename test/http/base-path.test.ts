@@ -30,8 +30,20 @@ describe('a service with BASE_PATH=/thermolog', () => {
     })
   }
 
+  it('passes over slashes too many below the prefix', async () => {
+    for (const path of ['//ping', '/ping/'])
+      expect(await statusOf(`/thermolog${path}`)).to.equal(204)
+  })
+
   const outside = ['/', '/docs', '/Thermolog/', '/%74hermolog/', '/thermologs/', '/thermolog']
-  for (const path of [...outside, '/thermolog/thermolog/', '/api/v1/sensors', '/healthz/x']) {
+  const slips = ['//ping', '//thermolog/ping', '/thermolog/thermolog//ping']
+  for (const path of [
+    ...outside,
+    ...slips,
+    '/thermolog/thermolog/',
+    '/api/v1/sensors',
+    '/healthz/x',
+  ]) {
     it(`has no ${path}`, async () => {
       expect(await statusOf(path)).to.equal(404)
     })

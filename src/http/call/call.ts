@@ -12,7 +12,7 @@ import type { Clock } from '../../ports/system.ts'
 
 export interface Call {
   readonly ctx: Context
-  /** As sent, without the query; never decoded. */
+  /** As sent, without the query; never decoded. Only of `APPENDED` slashes may be left out. */
   readonly path: string
   /** The part after the question mark, `''` if there is none. */
   readonly query: string
@@ -70,12 +70,14 @@ export interface WaitingRequest extends IncomingMessage {
  */
 export function readCall(ctx: Context, clock: Clock, basePath: string): Call {
   const url = belowBase(originForm(ctx.req.url ?? '/'), basePath)
-  ctx.req.url = url
   const { arrivedAtMs }: WaitingRequest = ctx.req
   const questionMark = url.indexOf('?')
+  const sent = questionMark === -1 ? url : url.slice(0, questionMark)
+  const path = withoutSlips(sent)
+  ctx.req.url = path + url.slice(sent.length)
   return {
     ctx,
-    path: questionMark === -1 ? url : url.slice(0, questionMark),
+    path,
     query: questionMark === -1 ? '' : url.slice(questionMark + 1),
     requestId: requestIdFrom(ctx.req.headers['x-request-id']),
     receivedAtMs: arrivedAtMs ?? clock.nowMs(),
@@ -95,6 +97,17 @@ const WITHOUT_BASE = /^\/(healthz|readyz|metrics|\.well-known\/[^?]*)(\?|$)/
 function belowBase(url: string, basePath: string): string {
   if (basePath === '' || WITHOUT_BASE.test(url)) return url
   return url.startsWith(`${basePath}/`) ? url.slice(basePath.length) : ''
+}
+
+/** What senders to InfluxDB, and Grafana, append to a URL that people type. */
+const APPENDED = new Set(['/api/v2/write', '/write', '/ping', '/health', '/query'])
+
+/** One of these addresses without doubled and final slashes: many senders drop data on a 404. */
+function withoutSlips(path: string): string {
+  if (!path.endsWith('/') && !path.includes('//')) return path
+  const segments = path.split('/').filter((segment) => segment !== '')
+  const plain = `/${segments.join('/')}`
+  return APPENDED.has(plain) ? plain : path
 }
 
 /** @throws ServiceError `invalid_request` for violations of HTTP, `not_found` outside the prefix */
