@@ -8,6 +8,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { AddressLimit } from './rate-limit.ts'
 
 const SCHEME = 'bearer '
+const UNKNOWN_FORM = 'The Authorization header is not of the form: Authorization: Bearer <token>.'
 
 /** The text of a bearer token, `undefined` if the header has none. */
 export function readBearerToken(header: string | undefined): string | undefined {
@@ -43,6 +44,7 @@ export function authenticate(
   asked: Asked,
 ): Principal | Promise<Principal> {
   try {
+    if (text === undefined) throw missingToken(request.headers.authorization)
     const found = find(tokens, text, asked, request.socket)
     if (!(found instanceof Promise)) return found
     return found.catch((error: unknown) => refuseToken(request, failedTokens, error))
@@ -74,15 +76,19 @@ export function requireNewSession(
 
 function find(
   tokens: AccessTokens,
-  text: string | undefined,
+  text: string,
   { kind, nowMs }: Asked,
   connection: object,
 ): Principal | Promise<Principal> {
-  if (text === undefined) throw new ServiceError('missing_token')
   const found = tokens.find(text, nowMs, connection)
   return found instanceof Promise
     ? found.then((principal) => ofKind(principal, kind))
     : ofKind(found, kind)
+}
+
+/** @param header may be a token that stands alone: it is not repeated */
+function missingToken(header: string | undefined): ServiceError {
+  return new ServiceError('missing_token', header === undefined ? {} : { detail: UNKNOWN_FORM })
 }
 
 function ofKind(principal: Principal | undefined, kind: TokenKind): Principal {

@@ -8,6 +8,8 @@ import { authenticate, readBearerToken, requireRight } from '../callers/authenti
 import type { TokenChecks } from '../callers/authenticate.ts'
 import type { AddressLimit, RateLimits } from '../callers/rate-limit.ts'
 
+const FORMS = 'Authorization: Token thd_live_…, or Basic with the token as the password'
+
 export interface InfluxCallersCollaborators extends TokenChecks {
   readonly openStatements: AddressLimit
   readonly rateLimits: RateLimits
@@ -70,6 +72,7 @@ export class InfluxCallers {
     const { req } = call.ctx
     const asked = { kind: 'daemon', nowMs: call.receivedAtMs } as const
     const text = readToken(req.headers.authorization)
+    if (text === undefined) throw missingToken(call)
     return { ...call, principal: await authenticate(req, text, this.#with, asked) }
   }
 
@@ -101,4 +104,14 @@ function readToken(header: string | undefined): string | undefined {
   const text = isBasic ? Buffer.from(credentials, 'base64').toString() : credentials
   // Our tokens contain no colon.
   return text.slice(text.lastIndexOf(':') + 1) || undefined
+}
+
+/** Says what to send instead of what was sent, which may be a token and is not repeated. */
+function missingToken({ ctx, query }: Call): ServiceError {
+  const isInHeader = ctx.req.headers.authorization !== undefined
+  const parameters = new URLSearchParams(query)
+  const isInQuery = parameters.has('u') || parameters.has('p')
+  if (!isInHeader && !isInQuery) return new ServiceError('missing_token')
+  const sent = isInHeader ? 'the Authorization header has another form' : 'u and p are not read'
+  return new ServiceError('missing_token', { detail: `missing token: ${sent}; send ${FORMS}` })
 }
