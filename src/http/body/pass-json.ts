@@ -3,7 +3,7 @@
 // object.
 //
 // Each function takes the start of something and returns the position after its end. The bytes are
-// valid UTF-8. All throw SyntaxError.
+// valid UTF-8. All throw NotJson.
 
 export const [QUOTE, COMMA, COLON] = [34, 44, 58] as const
 export const [LIST_START, LIST_END, OBJECT_START, OBJECT_END] = [91, 93, 123, 125] as const
@@ -11,6 +11,22 @@ export const [LIST_START, LIST_END, OBJECT_START, OBJECT_END] = [91, 93, 123, 12
 const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE] = [9, 10, 13, 32] as const
 const [PLUS, MINUS, POINT, ZERO, NINE, BACKSLASH] = [43, 45, 46, 48, 57, 92] as const
 const [LOWER_E, UPPER_TO_LOWER] = [101, 32] as const
+
+export const BYTE_ORDER_MARK = [...Buffer.from('\uFEFF')]
+
+/** Thrown where bytes are not JSON. */
+export class NotJson extends SyntaxError {
+  /** The first byte that cannot be there; behind the last one where more is missing. */
+  readonly at: number
+  readonly isAfterEnd: boolean
+
+  /** @param isAfterEnd whether what is before it is JSON */
+  constructor(at: number, isAfterEnd = false) {
+    super('this is not JSON')
+    this.at = at
+    this.isAfterEnd = isAfterEnd
+  }
+}
 
 /** By the byte after a backslash: the length of the escape, 0 if it is not one. */
 const ESCAPE_BYTES = Uint8Array.from({ length: 256 }, (_, byte) => {
@@ -32,11 +48,11 @@ export function skipSpace(bytes: Buffer, start: number): number {
 }
 
 export function passString(bytes: Buffer, start: number): number {
-  if (bytes[start] !== QUOTE) fail()
+  if (bytes[start] !== QUOTE) fail(start)
   let at = start + 1
   for (let byte = bytes[at] ?? 0; byte !== QUOTE; byte = bytes[at] ?? 0) {
     // Also past the end.
-    if (byte < SPACE) fail()
+    if (byte < SPACE) fail(at)
     at = byte === BACKSLASH ? passEscape(bytes, at) : at + 1
   }
   return at + 1
@@ -44,9 +60,9 @@ export function passString(bytes: Buffer, start: number): number {
 
 function passEscape(bytes: Buffer, start: number): number {
   const length = ESCAPE_BYTES[bytes[start + 1] ?? 0] ?? 0
-  if (length === 0) fail()
+  if (length === 0) fail(start + 1)
   for (let at = start + 2; at < start + length; at++) {
-    if (IS_HEX[bytes[at] ?? 0] === 0) fail()
+    if (IS_HEX[bytes[at] ?? 0] === 0) fail(at)
   }
   return start + length
 }
@@ -63,12 +79,12 @@ function passNumber(bytes: Buffer, start: number): number {
 function passDigits(bytes: Buffer, start: number): number {
   let at = start
   while (isDigit(bytes[at] ?? 0)) at++
-  return at === start ? fail() : at
+  return at === start ? fail(at) : at
 }
 
 function passWord(bytes: Buffer, start: number): number {
   const word = WORDS.find((text) => bytes.toString('latin1', start, start + text.length) === text)
-  return word === undefined ? fail() : start + word.length
+  return word === undefined ? fail(start) : start + word.length
 }
 
 /** A string, a number, or `true`, `false` or `null`. */
@@ -113,7 +129,7 @@ function passEnds(bytes: Buffer, start: number, open: OpenKinds): number {
       at = skipSpace(bytes, at + 1)
       return isObject ? passName(bytes, at) : at
     }
-    if (bytes[at] !== (isObject ? OBJECT_END : LIST_END)) fail()
+    if (bytes[at] !== (isObject ? OBJECT_END : LIST_END)) fail(at)
     open.pop()
     at++
   }
@@ -123,7 +139,7 @@ function passEnds(bytes: Buffer, start: number, open: OpenKinds): number {
 /** The name of a member and its colon. */
 function passName(bytes: Buffer, start: number): number {
   const at = skipSpace(bytes, passString(bytes, start))
-  return bytes[at] === COLON ? skipSpace(bytes, at + 1) : fail()
+  return bytes[at] === COLON ? skipSpace(bytes, at + 1) : fail(at)
 }
 
 /** Which of the open lists and objects are objects, one bit each. */
@@ -163,6 +179,6 @@ function isDigit(byte: number): boolean {
   return byte >= ZERO && byte <= NINE
 }
 
-function fail(): never {
-  throw new SyntaxError('this is not JSON')
+function fail(at: number): never {
+  throw new NotJson(at)
 }

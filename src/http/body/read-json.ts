@@ -19,14 +19,15 @@
 // JSON.parse, which is faster for them.
 
 import { isUtf8 } from 'node:buffer'
-import { ServiceError } from '../../domain/errors.ts'
 import {
   elementMembersMax,
   numberCharactersMax,
   submissionMeasurementsMax,
 } from '../../domain/limits.ts'
 import type { LetOthers } from '../answers/turns.ts'
-import { OpenKinds, passNested, passScalar, passString, skipSpace } from './pass-json.ts'
+import { malformedJson, markBytes, refuseNotUtf8 } from './malformed-json.ts'
+import type { JsonPath } from './malformed-json.ts'
+import { NotJson, OpenKinds, passNested, passScalar, passString, skipSpace } from './pass-json.ts'
 import { COLON, COMMA, LIST_END, LIST_START, OBJECT_END, OBJECT_START, QUOTE } from './pass-json.ts'
 
 /** Stands for an object with too many members, which is not inspected further. */
@@ -42,7 +43,6 @@ export class Repeated {
   }
 }
 
-const BYTE_ORDER_MARK = [...Buffer.from('\uFEFF')]
 const SMALL_BYTES_MAX = 16 * 1024
 /** Levels of lists and objects in a small body: far more than any valid one has. */
 const DEPTH_MAX = 32
@@ -67,27 +67,24 @@ type Slices<Result> = Generator<void, Result, void>
  * @param listName the member of the outermost object that may be a list of objects
  * @throws ServiceError `malformed_json`
  */
-export function readJson(sent: Buffer, letOthers: LetOthers, listName?: string): unknown {
-  const hasMark = BYTE_ORDER_MARK.every((byte, at) => byte === sent[at])
-  const bytes = hasMark ? sent.subarray(BYTE_ORDER_MARK.length) : sent
-  if (!isUtf8(bytes)) {
-    throw new ServiceError('malformed_json', { detail: 'The body is not valid UTF-8.' })
-  }
+export function readJson(bytes: Buffer, letOthers: LetOthers, listName?: string): unknown {
+  if (!isUtf8(bytes)) refuseNotUtf8(bytes)
   if (bytes.length > SMALL_BYTES_MAX) return readWithinBounds(bytes, letOthers, listName)
   if (mayHaveLongNumber(bytes)) return readWithinBounds(bytes, letOthers, listName)
-  try {
-    return parsePlain(bytes) ?? readWithinBounds(bytes, letOthers, listName)
-  } catch (cause) {
-    throw new ServiceError('malformed_json', { cause })
-  }
+  return parsePlain(bytes) ?? readWithinBounds(bytes, letOthers, listName)
 }
 
 /**
- * As JSON.parse; `undefined` if an object has a repeated member, or perhaps such a text, or if it
- * is nested too deeply for what reads it later.
+ * As JSON.parse; `undefined` if it is not JSON, if an object has a repeated member, or perhaps such
+ * a text, or if it is nested too deeply for what reads it later.
  */
 function parsePlain(bytes: Buffer): unknown {
-  const value: unknown = JSON.parse(bytes.toString('utf8'))
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8', markBytes(bytes)))
+  } catch {
+    return undefined
+  }
   return membersIn(value, DEPTH_MAX) === nameEndsIn(bytes) ? value : undefined
 }
 
@@ -121,13 +118,14 @@ export async function readWithinBounds(
   letOthers: LetOthers,
   listName?: string,
 ): Promise<unknown> {
-  const slices = new BoundedReader(bytes, listName).readAll()
+  const reader = new BoundedReader(bytes, listName)
+  const slices = reader.readAll()
   try {
     let slice = slices.next()
     for (; slice.done !== true; slice = slices.next()) await letOthers()
     return slice.value
-  } catch (cause) {
-    throw new ServiceError('malformed_json', { cause })
+  } catch (error) {
+    throw error instanceof NotJson ? malformedJson(bytes, error, reader.path) : error
   }
 }
 
@@ -155,6 +153,8 @@ class BoundedReader {
   readonly #listName: string | undefined
   /** The lists and objects being skipped. */
   readonly #open = new OpenKinds()
+  /** To the value being read. */
+  readonly #path: (string | number | undefined)[] = []
   #at = 0
   #sliceEnd = SLICE_BYTES
 
@@ -163,13 +163,17 @@ class BoundedReader {
     this.#listName = listName
   }
 
-  /** @throws SyntaxError */
+  get path(): JsonPath {
+    return this.#path
+  }
+
+  /** @throws NotJson */
   *readAll(): Slices<unknown> {
-    this.#at = skipSpace(this.#bytes, 0)
+    this.#at = skipSpace(this.#bytes, markBytes(this.#bytes))
     const isObject = this.#next === OBJECT_START
     const value = isObject ? yield* this.#readObject(this.#listName) : this.#readFlat()
     yield* this.#finishSlice()
-    if (this.#at < this.#bytes.length) throw new SyntaxError('something follows the value')
+    if (this.#at < this.#bytes.length) throw new NotJson(this.#at, true)
     return value
   }
 
@@ -190,9 +194,11 @@ class BoundedReader {
     do {
       const name = count > elementMembersMax ? this.#passText() : this.#readText()
       this.#expect(COLON)
+      this.#path.push(name)
       const isList = listName !== undefined && name === listName && this.#next === LIST_START
       const value = isList ? yield* this.#readList() : this.#readFlat(name !== undefined)
       if (this.#isSliceOver) yield* this.#finishSlice()
+      this.#path.pop()
       if (name !== undefined && !Object.hasOwn(members, name)) count++
       if (name !== undefined && count <= elementMembersMax) addMember(members, name, value)
     } while (this.#takes(COMMA))
@@ -206,10 +212,13 @@ class BoundedReader {
     if (this.#takes(LIST_END)) return elements
     do {
       const isWanted = elements.length < ELEMENTS_MAX
+      if (isWanted) this.#path.push(elements.length)
       const isObject = isWanted && this.#next === OBJECT_START
       const element = isObject ? yield* this.#readObject(undefined) : this.#readFlat(isWanted)
       if (this.#isSliceOver) yield* this.#finishSlice()
-      if (isWanted) elements.push(element)
+      if (!isWanted) continue
+      this.#path.pop()
+      elements.push(element)
     } while (this.#takes(COMMA))
     this.#expect(LIST_END)
     return elements
@@ -279,7 +288,7 @@ class BoundedReader {
   }
 
   #expect(byte: number): void {
-    if (!this.#takes(byte)) throw new SyntaxError('something else was expected')
+    if (!this.#takes(byte)) throw new NotJson(this.#at)
   }
 }
 

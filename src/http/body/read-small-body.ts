@@ -1,7 +1,6 @@
 // Reads the small bodies of sign-in with koa-bodyparser, and covers what it leaves open: it treats
-// another content type as no body, replaces invalid UTF-8, attaches the body to its errors, and
-// waits forever for a compressed upload that breaks off. So types are checked first, its errors are
-// translated, and compressed bodies go through the gate.
+// another content type as no body, replaces invalid UTF-8, and waits forever for a compressed
+// upload that breaks off. So types are checked first, and compressed bodies go through the gate.
 
 import { ClientGone } from '../call/call.ts'
 import type { Call } from '../call/call.ts'
@@ -19,21 +18,18 @@ const PACKED_BODIES_MAX = 256
 /** 16 KiB at 512 bytes a second. */
 const ARRIVAL_MS_MAX = 32 * SECOND_MS
 
-/** Copied for each parser, because it removes some of them. */
-const jsonOptions = {
-  enableTypes: ['json'],
-  jsonLimit: String(signInBodyBytesMax),
-  strict: false,
-  detectJSON: () => true,
-  // A member called __proto__ is unknown like any other. The types lack this option.
-  onProtoPoisoning: 'ignore',
+/** JSON is parsed like that of all others. */
+const textOptions = {
+  enableTypes: ['text'],
+  extendTypes: { text: ['application/json'] },
+  textLimit: String(signInBodyBytesMax),
 }
 
 /** A small body is read at once. */
 async function noTurns(): Promise<void> {}
 
 export class SmallBodyReader {
-  readonly #parseJson = bodyParser({ ...jsonOptions })
+  readonly #readText = bodyParser(textOptions)
   readonly #parseForm = bodyParser({ enableTypes: ['form'], formLimit: String(signInBodyBytesMax) })
   readonly #packed: BodyGate
 
@@ -53,12 +49,10 @@ export class SmallBodyReader {
     if (checkHead(ctx.req, ctx.res, signInBody) !== undefined) {
       return this.#packed.read(sendingOf(call), readJson)
     }
-    const text = await read(ctx, this.#parseJson)
-    if (text === '') throw new ServiceError('malformed_json')
+    const text = await read(ctx, this.#readText)
     if (text.includes(REPLACEMENT_CHARACTER)) {
       throw new ServiceError('malformed_json', { detail: 'The body is not valid UTF-8.' })
     }
-    // koa-bodyparser takes the last of two members of one name.
     return readJson(Buffer.from(text), noTurns)
   }
 
@@ -74,7 +68,7 @@ export class SmallBodyReader {
   }
 }
 
-/** Parses a body. @returns its text */
+/** @returns the text of a body */
 async function read(ctx: Call['ctx'], parse: ReturnType<typeof bodyParser>): Promise<string> {
   const { req, res } = ctx
   if (req.destroyed) throw new ClientGone()
@@ -96,10 +90,8 @@ async function tooSlow(signal: AbortSignal): Promise<never> {
   throw new ServiceError('request_timeout')
 }
 
-/** Without the cause, which contains the body. */
 function translated(error: unknown): Error {
   if (error instanceof ServiceError) return error
-  if (error instanceof SyntaxError) return new ServiceError('malformed_json')
   const { type } = error as { readonly type?: string }
   if (type === 'request.aborted') return new ClientGone()
   if (type !== 'entity.too.large') return new ServiceError('invalid_request')

@@ -8,6 +8,7 @@ import { SeriesMemory, SeriesRoom } from '../../line-protocol/series.ts'
 import type { Metrics } from '../../ports/system.ts'
 import type { ApiCall, CallState } from '../call/call.ts'
 import { checkLength, sendingOf } from '../body/gate.ts'
+import { refusePacked } from '../body/malformed-json.ts'
 import { chargeOf } from '../callers/rate-limit.ts'
 import { answerInvalid, answerPartly, answerStored, hintThousandths } from './line-answers.ts'
 import type { WriteVersion } from './line-answers.ts'
@@ -86,6 +87,7 @@ export class LineWrites {
     try {
       return await bodies.read(sendingOf(call), (bytes, letOthers) => {
         bytesRead = bytes.length
+        refusePacked(bytes, 'invalid_request')
         return readLines(bytes, rules, letOthers)
       })
     } catch (error) {
