@@ -37,8 +37,11 @@ export function readElement(
   if (typeof eventId === 'string' && !eventId.isWellFormed()) {
     found.push(loneSurrogate(`${at}/event_id`))
   }
-  const measuredAtMs = typeof timestamp === 'string' ? parseInstant(timestamp) : null
-  if (measuredAtMs === undefined) found.push(notAnInstant(`${at}/timestamp`))
+  const text = typeof timestamp === 'string' ? timestamp : undefined
+  const measuredAtMs = text === undefined ? null : parseInstant(text)
+  if (text !== undefined && measuredAtMs === undefined) {
+    found.push(notAnInstant(`${at}/timestamp`, text))
+  }
   if (found.length > 0) {
     faults.push(...found.slice(0, elementFaultsMax))
     return undefined

@@ -24,12 +24,15 @@ const TEXTS: Readonly<Record<string, (limits: Limits, value: unknown) => string>
   minProperties: () => 'must not be empty',
 }
 
+const NO_UNIX_TIME = 'must be text such as 2026-11-20T10:15:00.000Z, not a Unix time'
+
 const atLeast = (limit: number) => `must have at least ${limit}`
 const atMost = (limit: number) => `must have at most ${limit}`
 
 /** @param error its description stands for a pattern, which nobody can read */
 export function faultText({ keyword, params, parentSchema, data }: ErrorObject): string {
-  const { description } = (parentSchema ?? {}) as { description?: string }
+  const { description, format } = (parentSchema ?? {}) as { description?: string; format?: string }
+  if (keyword === 'type' && format === 'date-time' && typeof data === 'number') return NO_UNIX_TIME
   return TEXTS[keyword]?.(params as Limits, data) ?? `is not as described: ${description}`
 }
 

@@ -5,6 +5,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
 import { queryParametersMax } from '../../domain/limits.ts'
 import { nameFault } from '../../domain/names.ts'
+import { instantFault } from '../../domain/instant-fault.ts'
 import { parseInstant } from '../../domain/time.ts'
 import type { ApiCall, Call } from '../call/call.ts'
 import { pointerSegment } from '../answers/fault-list.ts'
@@ -186,8 +187,11 @@ export function nameFaults(pointer: string, trimmed: string): RequestFault[] {
   return fault === undefined ? [] : [{ pointer, ...fault }]
 }
 
-export function notAnInstant(pointer: string): RequestFault {
-  return { pointer, code: 'format', detail: INSTANT_DETAIL }
+/** @param text that is no instant */
+export function notAnInstant(pointer: string, text: string): RequestFault {
+  const fault = instantFault(text)
+  const detail = fault === undefined ? INSTANT_DETAIL : `${INSTANT_DETAIL}: ${fault}`
+  return { pointer, code: 'format', detail }
 }
 
 /** The parameters of a query that a schema describes; faults are added to `faults`. */
@@ -247,7 +251,7 @@ export function readInstant(
 ): number | undefined {
   const atMs = text === undefined ? undefined : parseInstant(strictInstant(text))
   if (text !== undefined && atMs === undefined) {
-    const fault = notAnInstant(`/${name}`)
+    const fault = notAnInstant(`/${name}`, text)
     faults.push({ ...fault, detail: `${fault.detail}; in a URL, write + as %2B` })
   }
   if (atMs !== undefined && !(atMs >= FIRST_ASKED_MS && atMs <= LAST_ASKED_MS)) {

@@ -35,6 +35,16 @@ describe('what a fault says', () => {
     ['a text', { sn: 'a', temp: '1' }, '/temp must be a number'],
     ['a cold one', { sn: 'a', temp: -300 }, '/temp must be at least -273.15'],
     ['a hot one', { sn: 'a', temp: 1e5 }, '/temp must be at most 10000'],
+    [
+      'a Unix time',
+      { sn: 'a', temp: 1, timestamp: 1_795_169_642 },
+      '/timestamp must be text such as 2026-11-20T10:15:00.000Z, not a Unix time',
+    ],
+    [
+      'a time of another type',
+      { sn: 'a', temp: 1, timestamp: null },
+      '/timestamp must be a string',
+    ],
     ['a member more', { sn: 'a', temp: 1, unit: 'C' }, '/unit is unknown'],
   ]
 
@@ -43,6 +53,54 @@ describe('what a fault says', () => {
       expect(await told('POST', 'measurements', body)).to.deep.equal(faults)
     })
   }
+
+  const LIKE = 'must be a time like 2026-11-20T10:15:00.000Z or 2026-11-20T11:15:00+01:00'
+  const ZONE = 'the zone is missing, add Z or an offset such as +01:00'
+  const NO_NAME = 'a zone is Z or an offset such as +01:00, no name'
+  const TIMES: readonly (readonly [text: string, ...missing: string[]])[] = [
+    ['2026-11-20T10:15:00', ZONE],
+    ['2026-11-20T10:15:00.123456', ZONE],
+    ['2026-11-20 10:15:00', 'a T stands between date and time', ZONE],
+    ['2026-11-20 10:15', 'a T stands between date and time', 'the seconds are missing', ZONE],
+    ['2026-11-20T10:15Z', 'the seconds are missing'],
+    ['2026-11-20T10:15+01:00', 'the seconds are missing'],
+    ['2026-11-20', 'the time of day is missing'],
+    ['1795169642', 'a time is text, not a Unix time'],
+    ['1795169642.113', 'a time is text, not a Unix time'],
+    ['20.11.2026 10:15:00', 'the year comes first', 'a T stands between date and time', ZONE],
+    ['11/20/2026T10:15:00Z', 'the year comes first'],
+    ['2026/11/20T10:15:00Z', 'a date has hyphens'],
+    ['20261120T10:15:00Z', 'a date has hyphens'],
+    ['2026-12-31T23:59:60Z', 'the second 60 of a leap second is not taken, write 59'],
+    ['2026-11-20T10:15:00,5Z', 'a fraction has a point'],
+    ['2026-11-20T10:15:00.1234567890Z', 'a fraction has at most 9 digits'],
+    ['2026-11-20T10:15:00+0100', 'an offset has a colon, as in +01:00'],
+    ['2026-11-20T10:15:00+01', 'an offset has a colon, as in +01:00'],
+    ['2026-11-20T10:15:00 +01:00', 'no blank stands before the zone'],
+    ['2026-11-20T10:15:00UTC', NO_NAME],
+    ['2026-11-20T10:15:00 CET', NO_NAME],
+    [' 2026-11-20T10:15:00Z', 'a blank is around it'],
+    ['2026-02-30T10:15:00Z', 'there is no such day or time of day'],
+    ['2026-11-20T24:00:00Z', 'there is no such day or time of day'],
+    ['2026-11-20T10:15:00+24:00', 'there is no such day or time of day'],
+    ['', ''],
+    ['now', ''],
+    [`2026-11-20T10:15:00${'0'.repeat(50)}`, ''],
+  ]
+
+  it('names what a time lacks, alone, in a batch and with what is skipped', async () => {
+    for (const [timestamp, ...missing] of TIMES) {
+      const element = { sn: 'a', temp: 1, timestamp }
+      const fault = missing[0] === '' ? LIKE : `${LIKE}: ${missing.join('; ')}`
+      const batch = { measurements: [element] }
+      expect(await told('POST', 'measurements', element)).to.deep.equal([`/timestamp ${fault}`])
+      const inBatch = [`/measurements/0/timestamp ${fault}`]
+      expect(await told('POST', 'measurements/batch', batch)).to.deep.equal(inBatch)
+      const path = '/api/v1/measurements/batch?on_invalid=skip'
+      const { body } = await send(service.url, { method: 'POST', path, token, body: batch })
+      expect(body.data.measurements[0].errors[0].detail).to.equal(fault)
+    }
+  })
 
   it('is plain for batches', async () => {
     const batch = (measurements: unknown) => told('POST', 'measurements/batch', { measurements })
