@@ -1,8 +1,11 @@
 // Goal: whoever sends what is not JSON is told where and, of the mistakes made most, what to do;
-// never more of the body than a character. Method: a table of bodies, against the whole service.
+// never more of the body than a character. Method: a table of bodies, against the whole service;
+// and one change at any place, before which everything has to be the beginning of JSON.
 
 import { expect } from 'chai'
+import fc from 'fast-check'
 import { gzipSync } from 'node:zlib'
+import { readJson } from '../../../src/http/body/read-json.ts'
 import { send } from '../../support/http.ts'
 import { startService } from '../../support/service.ts'
 import type { TestService } from '../../support/service.ts'
@@ -66,6 +69,62 @@ const BODIES: readonly (readonly [path: string, body: string | Buffer, detail: s
   [SIGN_IN, '{"code":', early(8, '/code')],
   [SIGN_IN, '', 'The body is empty.'],
 ]
+
+/** What is said of a body; `undefined`: it is JSON. */
+async function detailOf(body: Buffer): Promise<string | undefined> {
+  try {
+    await readJson(body, async () => {}, 'measurements')
+    return undefined
+  } catch (error) {
+    const { code, detail } = error as { readonly code: string; readonly detail: string }
+    expect(code).to.equal('malformed_json')
+    return detail
+  }
+}
+
+describe('the place that is told', () => {
+  const secret = `thd_live_${'x'.repeat(43)}`
+  const element = { [secret]: secret, event_id: secret, sn: 'A1', temp: -1.5e3, more: [[], {}] }
+  const text = JSON.stringify({ measurements: [element, { sn: null, temp: true }], more: 'ö\n' })
+  const change = fc.record({
+    at: fc.nat(text.length),
+    removed: fc.nat(3),
+    added: fc.constantFrom('', '"', '}', ']', ',', ':', '{', '[', 'x', '-', 'NaN', '\\', '\n', '0'),
+    spaces: fc.constantFrom(0, 0, 20_000),
+  })
+
+  it('is the first that cannot follow what is before it, and no secret is told', async () => {
+    const property = fc.asyncProperty(change, async ({ at, removed, added, spaces }) => {
+      const changed = text.slice(0, at) + added + text.slice(at + removed)
+      const body = Buffer.from(' '.repeat(spaces) + changed)
+      const detail = await detailOf(body)
+      if (detail === undefined) {
+        JSON.parse(changed)
+        return
+      }
+      expect(detail)
+        .to.match(/^[^\n]{1,200}$/)
+        .and.not.to.contain('thd_live_')
+      const [, place = body.length + 1] = /at byte (\d+)/.exec(detail) ?? []
+      const before = body.subarray(0, Number(place) - 1)
+      const begun = new RegExp(`^The JSON ends too early, after byte ${before.length}\\b|empty`)
+      expect((await detailOf(before)) ?? 'empty', `${changed}: ${detail}`).to.match(begun)
+    })
+    await fc.assert(property, { numRuns: 1_000 })
+  })
+
+  it('is exact among characters of any length', async () => {
+    for (const character of ['x', 'ö', '€', '😀']) {
+      const bytes = Buffer.byteLength(character)
+      for (const count of [0, 1, 16_383, 16_384, 16_385, 21_845, 32_768, 65_535, 65_536]) {
+        const before = Buffer.from(character.repeat(count))
+        const body = Buffer.concat([before, Buffer.of(0xff), Buffer.from(character)])
+        const detail = `The body is not valid UTF-8 at byte ${count * bytes + 1}.`
+        expect(await detailOf(body)).to.equal(detail)
+      }
+    }
+  })
+})
 
 describe('a body that is not JSON', () => {
   let service: TestService
