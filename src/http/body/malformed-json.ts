@@ -4,7 +4,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { ServiceError } from '../../domain/errors.ts'
-import { BYTE_ORDER_MARK, skipSpace } from './pass-json.ts'
+import { markBytes, skipSpace } from './pass-json.ts'
 import type { NotJson } from './pass-json.ts'
 
 const CHUNK_BYTES = 64 * 1024
@@ -25,8 +25,8 @@ const ELSEWHERE = 'send a number, or nothing'
 export type JsonPath = readonly (string | number | undefined)[]
 
 /** @param path to the innermost value that was being read when the bytes were no JSON any more */
-export function malformedJson(bytes: Buffer, { at, isAfterEnd }: NotJson, path: JsonPath) {
-  return new ServiceError('malformed_json', { detail: sentence(bytes, { at, isAfterEnd }, path) })
+export function malformedJson(bytes: Buffer, error: NotJson, path: JsonPath): ServiceError {
+  return new ServiceError('malformed_json', { detail: sentence(bytes, error, path) })
 }
 
 /**
@@ -46,11 +46,7 @@ export function refusePacked(bytes: Buffer, code: 'malformed_json' | 'invalid_re
   throw new ServiceError(code, { detail })
 }
 
-function sentence(
-  bytes: Buffer,
-  { at, isAfterEnd }: Pick<NotJson, 'at' | 'isAfterEnd'>,
-  path: JsonPath,
-): string {
+function sentence(bytes: Buffer, { at, isAfterEnd }: NotJson, path: JsonPath): string {
   if (skipSpace(bytes, markBytes(bytes)) === bytes.length) return 'The body is empty.'
   const pointer = pointerTo(path)
   const inside = pointer === '' ? '' : `, in ${pointer}`
@@ -79,12 +75,6 @@ function characterAt(bytes: Buffer, at: number): string {
   const character = String.fromCharCode(byte)
   if (PRINTABLE.test(character)) return JSON.stringify(character)
   return byte < 0x80 ? `character U+${byte.toString(16).padStart(4, '0')}` : 'character'
-}
-
-/** Of a byte order mark, which is no part of the JSON behind it. */
-export function markBytes(bytes: Buffer): number {
-  const hasMark = BYTE_ORDER_MARK.every((byte, at) => byte === bytes[at])
-  return hasMark ? BYTE_ORDER_MARK.length : 0
 }
 
 /** Where the first bytes are that are no character. @param bytes not valid UTF-8 */

@@ -12,7 +12,7 @@ const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE] = [9, 10, 13, 32] as const
 const [PLUS, MINUS, POINT, ZERO, NINE, BACKSLASH] = [43, 45, 46, 48, 57, 92] as const
 const [LOWER_E, UPPER_TO_LOWER] = [101, 32] as const
 
-export const BYTE_ORDER_MARK = [...Buffer.from('\uFEFF')]
+const BYTE_ORDER_MARK = [...Buffer.from('\uFEFF')]
 
 /** Thrown where bytes are not JSON. */
 export class NotJson extends SyntaxError {
@@ -40,6 +40,12 @@ const IS_HEX = Uint8Array.from({ length: 256 }, (_, byte) =>
 )
 
 const WORDS = ['true', 'false', 'null']
+
+/** Of a byte order mark, which is no part of the JSON behind it. */
+export function markBytes(bytes: Buffer): number {
+  const hasMark = BYTE_ORDER_MARK.every((byte, at) => byte === bytes[at])
+  return hasMark ? BYTE_ORDER_MARK.length : 0
+}
 
 export function skipSpace(bytes: Buffer, start: number): number {
   let at = start

@@ -25,9 +25,10 @@ import {
   submissionMeasurementsMax,
 } from '../../domain/limits.ts'
 import type { LetOthers } from '../answers/turns.ts'
-import { malformedJson, markBytes, refuseNotUtf8 } from './malformed-json.ts'
+import { malformedJson, refuseNotUtf8 } from './malformed-json.ts'
 import type { JsonPath } from './malformed-json.ts'
-import { NotJson, OpenKinds, passNested, passScalar, passString, skipSpace } from './pass-json.ts'
+import { markBytes, NotJson, OpenKinds } from './pass-json.ts'
+import { passNested, passScalar, passString, skipSpace } from './pass-json.ts'
 import { COLON, COMMA, LIST_END, LIST_START, OBJECT_END, OBJECT_START, QUOTE } from './pass-json.ts'
 
 /** Stands for an object with too many members, which is not inspected further. */
