@@ -36,3 +36,11 @@ export function celsiusOf(value: number, unit: TemperatureUnit): number {
   // Turns −0 into 0.
   return unit === 'kelvin' ? roundCelsius(value - KELVIN_OFFSET) : value + 0
 }
+
+/** What is above it is rare, and mostly a number of thousandths. */
+const USUAL_CELSIUS_MAX = 200
+
+/** Whether a temperature is rather in thousandths of a degree. */
+export function mayBeThousandths(celsius: number): boolean {
+  return celsius > USUAL_CELSIUS_MAX && celsius <= USUAL_CELSIUS_MAX * 1_000
+}

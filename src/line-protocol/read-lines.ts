@@ -6,7 +6,7 @@
 
 import { submissionMeasurementsMax } from '../domain/limits.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
-import { celsiusOf } from '../domain/temperature-unit.ts'
+import { celsiusOf, mayBeThousandths } from '../domain/temperature-unit.ts'
 import type { TemperatureUnit } from '../domain/temperature-unit.ts'
 import { limitLines, limitTemperatures } from './count-lines.ts'
 import { aliasOf, eventIdOf } from './identity.ts'
@@ -98,8 +98,6 @@ const PART_LINES_MAX = 1_000
 const CELSIUS_MIN = -273.15
 const CELSIUS_MAX = 10_000
 const OUTSIDE = `outside ${CELSIUS_MIN} to ${CELSIUS_MAX} degrees Celsius`
-/** A thousandth of it may be a temperature of air, water or a machine. */
-const THOUSANDTHS_MAX = 200_000
 
 /**
  * Reads a body; its bytes are not needed afterwards.
@@ -201,7 +199,7 @@ class PartReader {
     if (value === undefined) return this.#refuse(line, at, key, 'not a number')
     const tempCelsius = celsiusOf(value, field.unit ?? unit)
     if (!(tempCelsius >= CELSIUS_MIN && tempCelsius <= CELSIUS_MAX)) {
-      const areThousandths = tempCelsius > CELSIUS_MAX && tempCelsius <= THOUSANDTHS_MAX
+      const areThousandths = mayBeThousandths(tempCelsius)
       const reason = areThousandths ? `${OUTSIDE}: is it in thousandths of a degree?` : OUTSIDE
       return this.#refuse(line, at, key, reason)
     }

@@ -257,7 +257,7 @@ const influxFailure: InfluxFailureResponse = {
   code: 'invalid',
   message:
     'partial write: 1 of 500 lines not stored; ' +
-    'line 17: temp is outside -273.15 to 10000 degrees Celsius',
+    'line 17: temp: outside -273.15 to 10000 degrees Celsius',
   line: 17,
 }
 const influxFailureV1: InfluxFailureV1Response = { error: influxFailure.message }

@@ -2,6 +2,10 @@
 
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { numberCharactersMax } from '../../domain/limits.ts'
+import { mayBeThousandths } from '../../domain/temperature-unit.ts'
+import common from '../../../schemas/common.json' with { type: 'json' }
+
+const { celsius } = common.$defs
 
 /** The parameters of ajv's errors. */
 interface Limits {
@@ -16,7 +20,7 @@ const TEXTS: Readonly<Record<string, (limits: Limits, value: unknown) => string>
   enum: ({ allowedValues }) => `must be one of: ${allowedValues.join(', ')}`,
   type: typeText,
   minimum: ({ limit }) => `must be at least ${limit}`,
-  maximum: ({ limit }) => `must be at most ${limit}`,
+  maximum: maximumText,
   minLength: ({ limit }) => (limit === 1 ? 'must not be empty' : `${atLeast(limit)} characters`),
   maxLength: ({ limit }) => `${atMost(limit)} characters`,
   minItems: ({ limit }) => (limit === 1 ? 'must not be empty' : `${atLeast(limit)} elements`),
@@ -34,6 +38,11 @@ export function faultText({ keyword, params, parentSchema, data }: ErrorObject):
   const { description, format } = (parentSchema ?? {}) as { description?: string; format?: string }
   if (keyword === 'type' && format === 'date-time' && typeof data === 'number') return NO_UNIX_TIME
   return TEXTS[keyword]?.(params as Limits, data) ?? `is not as described: ${description}`
+}
+
+function maximumText({ limit }: Limits, value: unknown): string {
+  const isAsked = limit === celsius.maximum && typeof value === 'number' && mayBeThousandths(value)
+  return `must be at most ${limit}${isAsked ? ': is it in thousandths of a degree?' : ''}`
 }
 
 function typeText({ type }: Limits, value: unknown): string {

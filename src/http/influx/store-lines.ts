@@ -9,6 +9,7 @@
 // unless the outcome of that very transaction is unknown.
 
 import { submissionMeasurementsMax } from '../../domain/limits.ts'
+import { mayBeThousandths } from '../../domain/temperature-unit.ts'
 import { submitLines } from '../../ingest/submit-lines.ts'
 import type { LineBody, LinePart, LineReading } from '../../line-protocol/read-lines.ts'
 import type { ApiCall } from '../call/call.ts'
@@ -21,8 +22,6 @@ import type { SkippedNotes } from './skipped-series.ts'
 import { UnstoredLines } from './unstored-lines.ts'
 
 const FIELDS_NAMED_MAX = 10
-/** What is above it is rare, and mostly a number of thousandths. */
-const USUAL_CELSIUS_MAX = 200
 
 export interface LineStores extends Intake {
   readonly refusedWriter: RefusedWriter
@@ -39,7 +38,7 @@ export interface StoredBody {
   /** Names of fields of points without a temperature, the first of them; none if any has one. */
   readonly fieldsSeen: readonly string[]
   /** A temperature, the first of them, that may have been sent in thousandths of a degree. */
-  readonly mayBeThousandths: LineReading | undefined
+  readonly thousandths: LineReading | undefined
 }
 
 export class LineStoring {
@@ -51,7 +50,7 @@ export class LineStoring {
   readonly #unkeyed: LineReading[] = []
   /** Whether a point says of a temperature that there is none now. */
   #isAnyBlank = false
-  #mayBeThousandths: LineReading | undefined
+  #thousandths: LineReading | undefined
   #created = 0
   #duplicates = 0
   #skipped = 0
@@ -87,7 +86,7 @@ export class LineStoring {
       unstored: this.#unstored,
       lineCount: this.#lineCount,
       fieldsSeen: this.#isAnyBlank ? [] : [...this.#fieldsSeen],
-      mayBeThousandths: this.#mayBeThousandths,
+      thousandths: this.#thousandths,
     }
   }
 
@@ -136,8 +135,8 @@ export class LineStoring {
   async #commit(readings: readonly LineReading[]): Promise<void> {
     const { principal, receivedAtMs } = this.#call
     const measurements = readings.map(({ measurement }) => measurement)
-    this.#mayBeThousandths ??= readings.find(
-      ({ measurement }) => measurement.tempCelsius > USUAL_CELSIUS_MAX,
+    this.#thousandths ??= readings.find(({ measurement }) =>
+      mayBeThousandths(measurement.tempCelsius),
     )
     const { created, duplicates, conflicts } = await submitLines(
       this.#stores.submissions,

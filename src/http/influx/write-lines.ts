@@ -98,8 +98,8 @@ export class LineWrites {
   }
 
   async #answer(call: ApiCall, version: WriteVersion, stored: StoredBody): Promise<void> {
-    const { outcome, unstored, lineCount, fieldsSeen, mayBeThousandths } = stored
-    if (mayBeThousandths !== undefined) hintThousandths(call, mayBeThousandths)
+    const { outcome, unstored, lineCount, fieldsSeen, thousandths } = stored
+    if (thousandths !== undefined) hintThousandths(call, thousandths)
     if (unstored.count > 0) {
       const { first: named, count } = unstored
       return answerPartly(call, version, { named, count, lineCount, outcome })

@@ -34,7 +34,12 @@ describe('what a fault says', () => {
     ['an empty id', { event_id: '', sn: 'a', temp: 1 }, '/event_id must not be empty'],
     ['a text', { sn: 'a', temp: '1' }, '/temp must be a number'],
     ['a cold one', { sn: 'a', temp: -300 }, '/temp must be at least -273.15'],
-    ['a hot one', { sn: 'a', temp: 1e5 }, '/temp must be at most 10000'],
+    ['a hot one', { sn: 'a', temp: 1e6 }, '/temp must be at most 10000'],
+    [
+      'one in thousandths',
+      { sn: 'a', temp: 21_500 },
+      '/temp must be at most 10000: is it in thousandths of a degree?',
+    ],
     [
       'a Unix time',
       { sn: 'a', temp: 1, timestamp: 1_795_169_642 },
