@@ -6,15 +6,21 @@ export type TemperatureUnit = 'celsius' | 'fahrenheit' | 'kelvin'
 
 /** Without what stands between and around the words, in lower case. */
 const SPELLING = /^(?:degrees?|degs?)?(?:(c|celsius|centigrade)|(f|fahrenheit)|k|kelvins?)$/
-const BETWEEN = /[\s_.*°º˚]+/g
+const BETWEEN = /[\s_.,*°º˚()[\]-]+|&deg;/g
 /** One character for two. */
 const JOINED: Readonly<Record<string, string>> = { '℃': 'c', '℉': 'f' }
+const MENTIONED = /fahr|celsius|kelvin|[°º˚] ?[cfk]|[℃℉]/i
 const SYSTEMS: ReadonlyMap<string, TemperatureUnit> = new Map([
   ['metric', 'celsius'],
   ['imperial', 'fahrenheit'],
 ])
 
 const KELVIN_OFFSET = 273.15
+
+/** Whether a text speaks of a unit of temperature, even if it is none that is known. */
+export function mentionsUnit(text: string): boolean {
+  return MENTIONED.test(text)
+}
 
 /** The unit that a text is the name of; `undefined` if it is none of a temperature. */
 export function unitNamed(text: string): TemperatureUnit | undefined {

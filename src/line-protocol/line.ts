@@ -101,7 +101,6 @@ export class LineWalk {
     this.#text = text
     this.#isUtf8 = isUtf8Body
     this.#points = new PointReader(text, series)
-    if (text.startsWith(BYTE_ORDER_MARK)) this.#at = BYTE_ORDER_MARK.length
     this.#rereadMax = text.length
     this.#lookMax = text.length
   }
@@ -155,7 +154,8 @@ export class LineWalk {
 
   /** Where a line's content begins; `undefined` if it is empty or a comment. */
   #firstOf(start: number): number | undefined {
-    let at = start
+    // Also where files were put one behind another.
+    let at = this.#text.startsWith(BYTE_ORDER_MARK, start) ? start + BYTE_ORDER_MARK.length : start
     let code = this.#text.charCodeAt(at)
     while (code === BLANK || code === TAB || code === RETURN || code === NUL) {
       code = this.#text.charCodeAt(++at)

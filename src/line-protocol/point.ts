@@ -85,7 +85,7 @@ const TIME = /^-?\d{1,19}$/
 const INTEGER_MAX = 2n ** 63n
 const UNSIGNED_MAX = 2n ** 64n
 /** What makes it uncertain where a value ends. */
-const UNCERTAIN = /["\\=]/
+const UNCERTAIN = /["'`\\=()<>[\]{}]/
 
 const TAB = 9
 const NEW_LINE = 10

@@ -241,8 +241,14 @@ function temperaturesOf({ series, fields }: Point<Series>) {
       continue
     }
     const value = numberIn(sent)
+    if (value === undefined && isStateText(key, sent)) continue
     if (value === null) isBlank = true
     else found.push({ at, key, value, field })
   }
   return { found, units, isBlank, hasText }
+}
+
+/** A state that is no number may be of anything, such as a switch. */
+function isStateText(key: string, value: Field['value']): boolean {
+  return typeof value === 'string' && key.toLowerCase() === 'state'
 }

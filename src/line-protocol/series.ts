@@ -118,10 +118,14 @@ export class Series implements SeriesKey {
   }
 
   #learn(field: string): KnownField {
-    const isOne = isTemperature(this.#kind, field, this.#rules.fields)
-    const known = isOne ? 'temperature' : isUnit(field) ? UNIT : 'other'
+    const known = this.#kindOfField(field)
     this.#remember(field, known)
     return known
+  }
+
+  #kindOfField(field: string): KnownField {
+    if (isUnit(field)) return UNIT
+    return isTemperature(this.#kind, field, this.#rules.fields) ? 'temperature' : 'other'
   }
 
   #remember(field: string, known: KnownField): void {

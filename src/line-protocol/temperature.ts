@@ -1,6 +1,6 @@
 // Which fields of a point are temperatures, and in which unit.
 
-import { unitNamed } from '../domain/temperature-unit.ts'
+import { mentionsUnit, unitNamed } from '../domain/temperature-unit.ts'
 import type { TemperatureUnit } from '../domain/temperature-unit.ts'
 import type { SeriesKey } from './point.ts'
 import { decodeText } from './point.ts'
@@ -18,6 +18,8 @@ const VALUES = new Set(['value', 'gauge'])
 const NAMED_ELSEWHERE = new Set([...VALUES, 'state'])
 const MEASUREMENT = /(?:temp|temperature|temp_celsius)$/
 const GERMAN = /temperatur$/
+/** Of set points and limits. */
+const OTHER_GERMAN = /(?:soll|ziel|wunsch|maximal|minimal|höchst|mindest|grenz)temperatur$/
 const NEVER = /_(?:min|max|crit|high|low)$|^(?:target|set)/
 /** The colour temperature of light. */
 const COLOUR = /colou?r_temp|farbtemp/
@@ -33,9 +35,9 @@ const TAGGED_UNITS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['unit_of_measurement', new Set(UNITS.keys())],
 ])
 /** Tags and fields that say the unit of temperatures beside them, and of nothing else. */
-const OWN_UNIT = /^temp(?:erature)?_?units?(?:_str)?$/i
+const OWN_UNIT = /^temp(?:erature)?[_. -]?units?(?:_str)?$/i
 /** Those that say the unit of whatever is beside them. */
-const ANY_UNIT = /^(?:units?|unit_of_measurement)(?:_str)?$/i
+const ANY_UNIT = /^(?:units?|unit[_. -]?of[_. -]?measurement)(?:_str)?$/i
 /** Their `temperature` is a set point, not a measurement. */
 const SET_POINT_DOMAINS = new Set(['climate', 'water_heater'])
 /** All their values are set points. */
@@ -43,7 +45,7 @@ const INPUT_DOMAINS = new Set(['number', 'input_number'])
 
 const WORD_ENDS = /[\s_.-]+|(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u
 /** Words of set points, also in one with what is set. */
-const SET_POINT = /^(?:target|set|setpoint|soll|sollwert)(?:temp(?:erature?)?)?\d*$/i
+const SET_POINT = /^(?:target|set|setpoint|desired|soll|sollwert)(?:temp(?:erature?)?)?\d*$/i
 
 /** What texts beside temperatures say of their unit; `unclear`: none, or several. */
 export type SaidUnit = TemperatureUnit | 'unclear' | undefined
@@ -82,7 +84,7 @@ export function kindOf(series: SeriesKey, more: ReadonlySet<string>): SeriesKind
     ),
     isTemperatureName: lastParts
       .map((part) => part.toLowerCase())
-      .some((part) => GERMAN.test(part) || more.has(part)),
+      .some((part) => more.has(part) || (GERMAN.test(part) && !OTHER_GERMAN.test(part))),
     isOfTemperatures:
       UNITS.has(measurement) ||
       MEASUREMENT.test(measurement.toLowerCase()) ||
@@ -124,13 +126,18 @@ export function isUnit(key: string): boolean {
 export function saidUnitOf(
   texts: readonly { readonly key: string; readonly value: string }[],
 ): SaidUnit {
-  const namedBy = (keys: RegExp) =>
-    texts.filter(({ key }) => keys.test(key)).map(({ value }) => unitNamed(decodeText(value)))
-  const own = namedBy(OWN_UNIT)
-  const units = new Set(own.length > 0 ? own : namedBy(ANY_UNIT).filter(Boolean))
+  const textsOf = (keys: RegExp) =>
+    texts.filter(({ key }) => keys.test(key)).map(({ value }) => decodeText(value))
+  const own = textsOf(OWN_UNIT)
+  const said = own.length > 0 ? own : textsOf(ANY_UNIT).filter(mayBeUnit)
+  const units = new Set(said.map(unitNamed))
   if (units.size === 0) return undefined
   const [unit] = units
   return units.size > 1 ? 'unclear' : (unit ?? 'unclear')
+}
+
+function mayBeUnit(text: string): boolean {
+  return unitNamed(text) !== undefined || mentionsUnit(text)
 }
 
 /** The unit that the name of a field says. */

@@ -54,6 +54,12 @@ describe('a temperature of line protocol', () => {
     'measurements temperature=68,unit_of_measurement="°F"': [20],
     'measurements,unit=Fahrenheit temperature=68': [20],
     'boiler flow_temperature=68,unit="F"': [20],
+    'm temp-unit="F",temp=68': [20],
+    'm temperature.units="F",temp=68': [20],
+    'm unitOfMeasurement="deg-F",temp=68': [20],
+    'm temp=68,unit="[degF]"': [20],
+    'm temp=68,unit="(°F)"': [20],
+    'm temp=68,unit="&deg;F"': [20],
   })
 
   itTells('is in the unit of its name first, then in that beside it, then in the measurement’s', {
@@ -73,6 +79,8 @@ describe('a temperature of line protocol', () => {
     'm temp=20,unit=3': [20],
     'm temp=20,units="Pa",unit_of_measurement="m/s"': [20],
     'm temp=20,unit=true': [20],
+    'm temp=20,tilt=25,unit="°"': [20],
+    'm temp=20,unit="deg"': [20],
   })
 
   itTells('is refused where its unit is none of the three, or several', {
@@ -85,6 +93,9 @@ describe('a temperature of line protocol', () => {
     'm temperature_c=20,temp_units="?"': [`temperature_c: ${UNCLEAR}`],
     'm,temp_unit=C temperature=68,temp_units="F"': [`temperature: ${UNCLEAR}`],
     'm,unit=°C temperature=68,unit_of_measurement="°F"': [`temperature: ${UNCLEAR}`],
+    'm temp=68,unit="Fahrenheit (F)"': [`temp: ${UNCLEAR}`],
+    'm temp=68,unit="FAHR"': [`temp: ${UNCLEAR}`],
+    'm,unit_of_measurement=°F\\ (wind\\ chill) temp=68': [`temp: ${UNCLEAR}`],
     'm humidity=40,temp_units="?"': ['skipped'],
   })
 
@@ -147,6 +158,8 @@ describe('a temperature of line protocol', () => {
     'm temp=1,a=b\\,c=2': ['a, column 12: invalid field value'],
     'mé temp=1,tür="open': ['tür, column 15: unbalanced quotes'],
     'm temp=1,a="b"c': ['a, column 15: text after a string'],
+    "m a='x,temp=99,y=1',temp=20": ['a, column 5: invalid field value'],
+    'm a=[off,temp=85,on=1],temp=20': ['a, column 5: invalid field value'],
     'm temp=21 °C': ['column 13: bad timestamp'],
     'm temp=1,state=not home': ['column 24: bad timestamp'],
     'm,a= temp=1': ['column 5: missing tag value'],
@@ -167,6 +180,10 @@ describe('a temperature of line protocol', () => {
     'SZ\\ Ist-Temp value=21': [21],
     'fhem.SollTemperatur value=21': ['skipped'],
     'fhem.Solltemperatur value=21': ['skipped'],
+    'fhem.Vorlaufsolltemperatur value=21': ['skipped'],
+    'fhem.Zieltemperatur value=21': ['skipped'],
+    'fhem.Höchsttemperatur value=21': ['skipped'],
+    'HM_Clima.desired-temp value=21': ['skipped'],
     'heating/livingTargetTemperature gauge=21': ['skipped'],
     'x.setpoint_temp value=21': ['skipped'],
     'x.Sollwert.Temperatur value=21': [21],
@@ -180,6 +197,7 @@ describe('a temperature of line protocol', () => {
     'javascript.0.Außentemperatur value=21.5': [21.5],
     'Außentemperatur gauge=21.5': [21.5],
     'AUSSENTEMPERATUR state=21.5': [21.5],
+    'select.heiz_temperatur state="eco"': ['skipped'],
     'x,entity_id=kueche_temperatur value=21.5': [21.5],
     'wetter temperatur=21.5': [21.5],
     'Temperatur.Batterie value=3': ['skipped'],
@@ -197,10 +215,11 @@ describe('a temperature of line protocol', () => {
       'x kessel=60': [60],
       'hm.Kessel.Zustand value=1': ['skipped'],
       'hm.0.Kessel other=60': ['skipped'],
+      'kessel temp=68,temp_unit="F"': [20],
       'hm.0.soll_kessel value=60': ['skipped'],
       'hm.0.Kessel,domain=input_number value=60': ['skipped'],
     },
-    { fields: new Set(['kessel', 'soll_kessel']) },
+    { fields: new Set(['kessel', 'soll_kessel', 'temp_unit']) },
   )
 
   it('is the same event as text, as a number, and in whatever unit is said beside it', async () => {
@@ -219,10 +238,10 @@ describe('a temperature of line protocol', () => {
     )
   })
 
-  it('is read behind a byte order mark as without one, in the first line', async () => {
+  it('is read behind a byte order mark as without one, in each line', async () => {
     const body = 'easy,room=b temp=1 5\neasy temp=2 6'
     const plain = await read(body)
-    const marked = await read(`\ufeff${body}`)
+    const marked = await read(`\ufeff${body.replace('\n', '\n\ufeff')}`)
     const events = ({ keyed }: typeof plain) => keyed.map(({ measurement }) => measurement)
     expect(events(marked)).to.deep.equal(events(plain))
     expect(await told('\ufeff')).to.deep.equal([])

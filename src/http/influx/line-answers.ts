@@ -54,14 +54,13 @@ export function answerStored({ ctx }: Call, outcome: WriteOutcome): void {
   ctx.status = 204
 }
 
-/** Says that a temperature, which is stored, may have been sent in thousandths of a degree. */
+/** Asks of a temperature whether it was sent in thousandths of a degree. */
 export function hintThousandths(
   { ctx }: Pick<Call, 'ctx'>,
   { line, measurement }: LineReading,
 ): void {
-  const { tempCelsius } = measurement
-  const stored = `line ${line.number}: ${tempCelsius} degrees Celsius is stored`
-  ctx.set('Thermolog-Hint', `${stored}; if it is in thousandths, send ${tempCelsius / 1_000}`)
+  const read = `line ${line.number}: ${measurement.tempCelsius} degrees Celsius`
+  ctx.set('Thermolog-Hint', `${read}: is it in thousandths of a degree?`)
 }
 
 /** A line of which something cannot be stored, and why. */

@@ -35,7 +35,7 @@ export interface StoredBody {
   readonly unstored: UnstoredLines
   /** Lines with a temperature, or that cannot be read. */
   readonly lineCount: number
-  /** Names of fields of points without a temperature, the first of them; none if any has one. */
+  /** Names of fields that are no temperatures, of points without one: the first of them. */
   readonly fieldsSeen: readonly string[]
   /** A temperature, the first of them, that may have been sent in thousandths of a degree. */
   readonly thousandths: LineReading | undefined
@@ -48,8 +48,6 @@ export class LineStoring {
   readonly #fieldsSeen = new Set<string>()
   /** Of points without a time; at most `submissionMeasurementsMax`. */
   readonly #unkeyed: LineReading[] = []
-  /** Whether a point says of a temperature that there is none now. */
-  #isAnyBlank = false
   #thousandths: LineReading | undefined
   #created = 0
   #duplicates = 0
@@ -85,7 +83,7 @@ export class LineStoring {
       outcome: { created, duplicates, skipped, unkeyed: this.#unkeyed.length },
       unstored: this.#unstored,
       lineCount: this.#lineCount,
-      fieldsSeen: this.#isAnyBlank ? [] : [...this.#fieldsSeen],
+      fieldsSeen: [...this.#fieldsSeen],
       thousandths: this.#thousandths,
     }
   }
@@ -117,8 +115,7 @@ export class LineStoring {
     await this.#unstored.keepUnread(refused, unkeyed.slice(room))
     this.#lineCount += lineCount
     this.#skipped += skipped.length
-    this.#isAnyBlank ||= skipped.some(({ isBlank }) => isBlank)
-    for (const name of fieldNamesOf(skipped)) {
+    for (const name of fieldNamesOf(skipped.filter(({ isBlank }) => !isBlank))) {
       if (this.#fieldsSeen.size >= FIELDS_NAMED_MAX) break
       this.#fieldsSeen.add(name)
     }

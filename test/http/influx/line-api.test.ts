@@ -206,8 +206,11 @@ describe('the calls of senders to InfluxDB', () => {
 
   it('say no such thing to a sender whose temperature is not available now', async () => {
     await start()
-    const answer = await write(`air humidity=40,temperature="unavailable" ${NOW_S}`)
-    expect(counts(answer)).to.deep.equal([204, 0, 0, 1, 0])
+    const blank = `air humidity=40,temperature="unavailable" ${NOW_S}`
+    expect(counts(await write(blank))).to.deep.equal([204, 0, 0, 1, 0])
+    const other = await write(`${blank}\nair tempr=20 ${NOW_S}`)
+    expect(other.status).to.equal(400)
+    expect(other.body.message).to.include(': tempr;')
   })
 
   it('ask whether a temperature is in thousandths of a degree, and store it', async () => {
@@ -215,7 +218,7 @@ describe('the calls of senders to InfluxDB', () => {
     const fridge = await write(`a temp=5 ${NOW_S}\nfridge temperature=4250 ${NOW_S}`)
     expect([fridge.status, fridge.headers['thermolog-hint']]).to.deep.equal([
       204,
-      'line 2: 4250 degrees Celsius is stored; if it is in thousandths, send 4.25',
+      'line 2: 4250 degrees Celsius: is it in thousandths of a degree?',
     ])
     expect(await sensors()).to.deep.equal({ a: 5, fridge: 4_250 })
     const sauna = await write(`sauna temp=110 ${NOW_S}`)
