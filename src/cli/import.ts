@@ -9,7 +9,6 @@ import type { Operations } from '../operations/operations.ts'
 import { choiceReader, example } from './arguments.ts'
 import { fileSource, streamSource } from './import/byte-source.ts'
 import { findColumns } from './import/columns.ts'
-import type { TemperatureUnit } from './import/columns.ts'
 import type { LocalTimes } from './import/local-times.ts'
 import { Progress } from './terminal/progress.ts'
 import { openRecords } from './import/read-records.ts'
@@ -19,12 +18,13 @@ import type { ReaderSettings } from './import/read-measurements.ts'
 import { RejectsFile } from './import/rejects-file.ts'
 import { findBadLines, storeFile } from './import/store-file.ts'
 import type { BadLines, ImportJob, ImportTotals } from './import/store-file.ts'
+import type { TemperatureUnit } from './import/temperature-unit.ts'
 import { withOperations } from './open-operations.ts'
 import { counted, printJson, printNote, printText } from './terminal/print.ts'
 
 const STANDARD_INPUT = '-'
-const OTHER_UNITS: readonly TemperatureUnit[] = ['F', 'K']
-const readUnit = choiceReader('--unit', OTHER_UNITS)
+const UNITS: readonly TemperatureUnit[] = ['C', 'F', 'K']
+const readUnit = choiceReader('--unit', UNITS)
 
 interface ImportOptions {
   readonly user: string
@@ -48,7 +48,7 @@ export function addCommands(program: Command): void {
     .option('--sn <serial number>', 'serial number for all rows, if the file has no such column')
     .option('--rejects <file>', 'write bad lines to this file and store the rest')
     .option('--timezone <zone>', 'the zone of times without one, such as Europe/Berlin')
-    .option('--unit <unit>', 'F or K, if temperatures are not in °C', readUnit)
+    .option('--unit <unit>', 'C (default), F or K: of the temperatures', readUnit)
     .option('--column-timestamp <name>', 'the column with the time')
     .option('--column-temp <name>', 'the column with the temperature')
     .option('--column-sn <name>', 'the column with the serial number')
@@ -96,14 +96,14 @@ async function readForm(
   options: ImportOptions,
   hasOneSensor: boolean,
 ): Promise<Omit<ReaderSettings, 'serialNumber'>> {
-  const { timezone, unit = 'C' } = options
+  const { timezone, unit } = options
   const columns = findColumns(names, namedColumns(options), hasOneSensor, unit)
   if (timezone !== undefined && columns.isUtc) {
     throw usage(`the column "${columns.names.timestamp}" is in UTC`, 'Leave out --timezone.')
   }
   return {
     columns,
-    unit,
+    unit: unit ?? 'C',
     hasDecimalComma: delimiter === ';',
     localTimes: timezone === undefined ? undefined : await openZone(timezone),
   }

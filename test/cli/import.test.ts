@@ -254,11 +254,33 @@ describe('thermolog import', () => {
       ])
     })
 
+    it('takes the unit that a name says, unless the operator says another', async () => {
+      const rows = (header: string) => `time,${header},sn\n2025-03-30T00:00:00Z,68.0,hobo-1\n`
+      const hobo = rows('"Temp, °F (LGR S/N: 1)"')
+      expect((await importText(hobo, '--unit', 'F')).stdout).to.match(/1 created/)
+      const mislabelled = ['--column-temp', 'Temp_F', '--unit', 'C']
+      expect((await importText(rows('Temp_F'), ...mislabelled)).stdout).to.match(/1 created/)
+      expect((await importText(rows('temp[unit="K"]'), '--unit', 'K')).stdout).to.match(/1 created/)
+      expect(await stored('hobo-1')).to.deep.equal(
+        [20, 68, -205.15].map((temp) => `2025-03-30T00:00:00.000Z ${temp}`),
+      )
+    })
+
     const wrongForms = [
       {
         text: 'time,temp,sn\n',
-        options: ['--unit', 'C'],
-        says: /--unit must be one of F, K, not "C"/,
+        options: ['--unit', 'R'],
+        says: /--unit must be one of C, F, K, not "R"/,
+      },
+      {
+        text: 'time,"Temp, (*F)",sn\n2020-01-01T00:00:00Z,68.0,hobo-1\n',
+        options: ['--column-temp', 'Temp, (*F)'],
+        says: /"Temp, \(\*F\)" is not in degrees Celsius\nAdd --unit F, or use --column-temp with/,
+      },
+      {
+        text: '{"time":"2020-01-01T00:00:00Z","temp_f":68,"sn":"hobo-1"}\n',
+        options: [],
+        says: /"temp_f" is not in degrees Celsius\nAdd --unit F/,
       },
       {
         text: 'time,temp,sn\n',

@@ -1,7 +1,9 @@
-// Finds the columns of an import by their names, ignoring a unit in parentheses: `time (UTC)` is
-// `time`, `temperature (celsius)` is `temperature`.
+// Finds the columns of an import by their names, ignoring blanks around them and their units:
+// `time (UTC)` is `time`, `Temp, °C (logger 1)` and `temp_c` are `temp`.
 
 import { usage } from '../../operations/operations.ts'
+import { readTemperatureName } from './temperature-unit.ts'
+import type { TemperatureUnit } from './temperature-unit.ts'
 
 export type ColumnRole = 'timestamp' | 'temp' | 'sn' | 'eventId'
 
@@ -18,7 +20,7 @@ export interface Columns {
 /** If several columns match, the name that comes first here wins. */
 const KNOWN: Readonly<Record<ColumnRole, readonly string[]>> = {
   timestamp: ['timestamp', 'time', 'datetime', 'date time', 'measured at', 'date'],
-  temp: ['temp', 'temperature', 'value', 'celsius'],
+  temp: ['temp', 'temperature', 'temperatur', 'temperature 2m', 'value', 'degrees'],
   sn: ['sn', 'serial number', 'serial', 'sensor'],
   eventId: ['event id', 'eventid'],
 }
@@ -30,28 +32,27 @@ const OPTIONS: Readonly<Record<ColumnRole, string>> = {
   eventId: '--column-event-id',
 }
 
-export type TemperatureUnit = 'C' | 'F' | 'K'
-
-const UNITS: Readonly<Record<TemperatureUnit, { readonly name: string; readonly form: RegExp }>> = {
-  C: { name: 'degrees Celsius', form: /^(degrees? |deg\.? ?|°)?c(elsius)?$/ },
-  F: { name: 'degrees Fahrenheit', form: /^(degrees? |deg\.? ?|°)?f(ahrenheit)?$/ },
-  K: { name: 'kelvins', form: /^(degrees? |deg\.? ?|°)?k(elvins?)?$/ },
+const UNIT_NAMES: Readonly<Record<TemperatureUnit, string>> = {
+  C: 'degrees Celsius',
+  F: 'degrees Fahrenheit',
+  K: 'kelvins',
 }
 
 /**
  * @param found the file's column names, in order
  * @param named the columns that the operator named
  * @param hasOneSensor whether the serial number is given on the command line
- * @param unit of the temperatures
+ * @param unit of the temperatures, if the operator says it; it overrules the name of a column that
+ *   the operator named, too
  * @throws OperationError if a column is missing or in another unit
  */
 export function findColumns(
   found: readonly string[],
   named: NamedColumns,
   hasOneSensor: boolean,
-  unit: TemperatureUnit,
+  unit: TemperatureUnit | undefined,
 ): Columns {
-  const find = (role: ColumnRole) => findColumn(found, role, named[role])
+  const find = (role: ColumnRole) => findColumn(found, role, named[role], unit ?? 'C')
   const timestamp = find('timestamp') ?? missing('timestamp', found)
   const temp = find('temp') ?? missing('temp', found)
   const sn = find('sn')
@@ -60,7 +61,7 @@ export function findColumns(
   if (sn !== undefined && hasOneSensor) {
     throw usage(`the file has serial numbers in its column "${sn}"`, 'Leave out --sn.')
   }
-  if (named.temp === undefined) refuseOtherUnit(temp, unit)
+  if (named.temp === undefined || unit === undefined) refuseOtherUnit(temp, unit ?? 'C')
   return {
     names: {
       timestamp,
@@ -68,35 +69,39 @@ export function findColumns(
       ...(sn === undefined ? {} : { sn }),
       ...(eventId === undefined ? {} : { eventId }),
     },
-    isUtc: unitOf(timestamp) === 'utc',
+    isUtc: isInUtc(timestamp),
   }
 }
 
 function refuseOtherUnit(column: string, unit: TemperatureUnit): void {
-  const text = unitOf(column)
-  if (text === '' || UNITS[unit].form.test(text)) return
-  const [found] = (['C', 'F', 'K'] as const).filter((known) => UNITS[known].form.test(text))
+  const { unit: said = unit } = readTemperatureName(column)
+  if (said === unit) return
   const remedies = {
     C: 'Leave out --unit',
     F: 'Add --unit F',
     K: 'Add --unit K',
     other: 'Convert it to degrees Celsius',
   }
-  const hint = `${remedies[found ?? 'other']}, or use --column-temp if the column's name is wrong.`
-  throw usage(`"${column}" is not in ${UNITS[unit].name}`, hint)
+  const otherwise = `use --column-temp with --unit ${unit} if the column's name is wrong`
+  const hint = `${remedies[said]}, or ${otherwise}.`
+  throw usage(`"${column}" is not in ${UNIT_NAMES[unit]}`, hint)
 }
 
 function findColumn(
   found: readonly string[],
   role: ColumnRole,
   name: string | undefined,
+  unit: TemperatureUnit,
 ): string | undefined {
   if (name !== undefined) {
-    if (found.includes(name)) return name
+    const exact = found.find((column) => column === name)
+    const column = exact ?? found.find((other) => other.trim() === name.trim())
+    if (column !== undefined) return column
     throw usage(`the file has no column "${name}"`, `It has ${list(found)}.`)
   }
   for (const known of KNOWN[role]) {
-    const matching = found.filter((column) => plainName(column) === known)
+    const alike = found.filter((column) => plainName(column, role) === known)
+    const matching = role === 'temp' ? inUnit(alike, unit) : alike
     if (matching.length > 1) {
       throw usage(
         `more than one column for ${role}: ${list(matching)}`,
@@ -108,7 +113,15 @@ function findColumn(
   return undefined
 }
 
-function plainName(column: string): string {
+/** Those that say this unit, else those that say none, else all. */
+function inUnit(columns: readonly string[], unit: TemperatureUnit): readonly string[] {
+  const says = (said: TemperatureUnit | undefined) =>
+    columns.filter((column) => readTemperatureName(column).unit === said)
+  return [says(unit), says(undefined)].find(({ length }) => length > 0) ?? columns
+}
+
+function plainName(column: string, role: ColumnRole): string {
+  if (role === 'temp') return readTemperatureName(column).name
   return column
     .replace(/[([].*/s, '')
     .replace(/[_\s-]+/g, ' ')
@@ -116,8 +129,8 @@ function plainName(column: string): string {
     .toLowerCase()
 }
 
-function unitOf(column: string): string {
-  return /[([]([^)\]]*)/.exec(column)?.[1]?.trim().toLowerCase() ?? ''
+function isInUtc(column: string): boolean {
+  return /[([]\s*utc\s*[)\]]/i.test(column)
 }
 
 function missing(role: ColumnRole, found: readonly string[], otherwise = ''): never {

@@ -1,6 +1,7 @@
 // CSV (RFC 4180, or with semicolons): turns lines of a file into records. A quoted cell may span
-// several lines. An unclosed quote is the fault of the line that opens it: the following lines are
-// read on their own, so one broken line costs one record.
+// several lines; in a cell that does not begin with a quote, quotes are text. An unclosed quote is
+// the fault of the line that opens it: the following lines are read on their own, so one broken
+// line costs one record.
 
 export interface Line {
   /** From 1. */
@@ -26,8 +27,8 @@ export type Delimiter = ',' | ';'
 
 const NEVER_CLOSED = 'a quote is never closed'
 const CELLS: Readonly<Record<Delimiter, RegExp>> = {
-  ',': /(?:"([^"]*(?:""[^"]*)*)"|([^",]*))(,|$)/y,
-  ';': /(?:"([^"]*(?:""[^"]*)*)"|([^";]*))(;|$)/y,
+  ',': /(?:"([^"]*(?:""[^"]*)*)"|((?!")[^,]*))(,|$)/y,
+  ';': /(?:"([^"]*(?:""[^"]*)*)"|((?!")[^;]*))(;|$)/y,
 }
 const OPEN_QUOTE = /"[^"]*(?:""[^"]*)*$/y
 
@@ -115,5 +116,5 @@ function parseRecord(text: string, delimiter: Delimiter): ParsedRecord {
 function brokenAt(text: string, at: number): ParsedRecord {
   OPEN_QUOTE.lastIndex = at
   const isOpen = OPEN_QUOTE.test(text)
-  return { isOpen, fault: isOpen ? NEVER_CLOSED : 'a quote in the middle of a cell' }
+  return { isOpen, fault: isOpen ? NEVER_CLOSED : 'a quote in the middle of a quoted cell' }
 }

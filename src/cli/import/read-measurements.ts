@@ -9,11 +9,12 @@ import type { SubmittedMeasurement } from '../../domain/measurement.ts'
 import { roundCelsius, serialNumberKey } from '../../domain/sensor.ts'
 import { formFault } from '../../operations/check-measurement.ts'
 import type { RuleCheck } from '../../operations/check-measurement.ts'
-import type { Columns, TemperatureUnit } from './columns.ts'
+import type { Columns } from './columns.ts'
 import { EqualLines } from './equal-lines.ts'
 import type { LocalTimes } from './local-times.ts'
 import type { FileRecord } from './read-records.ts'
 import { TimeReader } from './read-times.ts'
+import type { TemperatureUnit } from './temperature-unit.ts'
 
 export interface ReaderSettings {
   readonly columns: Columns

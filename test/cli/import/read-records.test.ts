@@ -47,7 +47,7 @@ describe('openRecords', () => {
   })
 
   it('hands out what is no record with its fault and goes on after it', async () => {
-    const { records } = await read('time,temp\n1\n2,"x"y\n3,4,5\n6,7\n')
+    const { records } = await read('time,temp\n1\n2,"x"y\n3,4,5\n6,7"\n')
     expect(records.map(({ line, fault }) => [line, fault?.slice(0, 20)])).to.deep.equal([
       [2, '1 columns where the '],
       [3, 'a quote in the middl'],
@@ -55,6 +55,7 @@ describe('openRecords', () => {
       [5, undefined],
     ])
     expect(records[1]?.raw).to.equal('2,"x"y')
+    expect(records[3]?.values).to.deep.equal({ time: '6', temp: '7"' })
   })
 
   it('holds a quote that is never closed against its own line alone', async () => {
