@@ -37,7 +37,8 @@ export function addCommands(program: Command): void {
   program
     .command('export')
     .description(
-      "print the measurements of a user's sensors, as submitted, in a form that `import` reads",
+      "print the measurements of a user's sensors, as submitted, in a form that `import` reads; " +
+        'importing it where it came from adds nothing',
     )
     .requiredOption('--user <address>', 'e-mail address of the owner')
     .option(

@@ -36,13 +36,16 @@ interface ImportOptions {
   readonly columnTemp?: string
   readonly columnSn?: string
   readonly columnEventId?: string
+  readonly keepEqual?: boolean
   readonly json?: boolean
 }
 
 export function addCommands(program: Command): void {
   program
     .command('import')
-    .description('import measurements from CSV or NDJSON; importing a file again adds nothing')
+    .description(
+      'import measurements from CSV or NDJSON; importing a file again, or an export, adds nothing',
+    )
     .argument('<file>', 'CSV with a header row, or one JSON object per line; - is standard input')
     .requiredOption('--user <address>', 'e-mail address of the owner of the sensors')
     .option('--sn <serial number>', 'serial number for all rows, if the file has no such column')
@@ -53,6 +56,10 @@ export function addCommands(program: Command): void {
     .option('--column-temp <name>', 'the column with the temperature')
     .option('--column-sn <name>', 'the column with the serial number')
     .option('--column-event-id <name>', 'the column with the event id')
+    .option(
+      '--keep-equal',
+      'store lines that equal stored measurements, too, unless imported before',
+    )
     .option('--json', 'print JSON')
     .action(importFile)
     .addHelpText(
@@ -76,11 +83,11 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
   const serialNumber = options.sn === undefined ? undefined : checkSerialNumber(options.sn)
   const form = await readForm(source, options, serialNumber !== undefined)
   const totals = await withOperations(async (operations) => {
-    const { user } = options
+    const { user, keepEqual: keepsEqual = false } = options
     const rules = await operations.importRules({ user })
     const passes = options.rejects === undefined ? 2 : 1
     const progress = new Progress(bytes && bytes * passes, 'lines')
-    const job = { user, source, ...form, serialNumber, rules, progress }
+    const job = { user, source, ...form, serialNumber, rules, keepsEqual, progress }
     try {
       return await runPasses(job, operations, { file, rejects: options.rejects })
     } finally {

@@ -8,7 +8,8 @@
 
 import type { UserShard } from '../domain/shard.ts'
 
-export type Value = number | string | boolean | Uint8Array | null | readonly number[] | UserShard
+export type Value =
+  number | string | boolean | Uint8Array | null | readonly number[] | readonly string[] | UserShard
 
 export interface Statement {
   readonly text: string

@@ -1,5 +1,6 @@
 // Sensors as their users see them: the row, with the latest value.
 
+import { serialNumberKey } from '../domain/sensor.ts'
 import type { DataVersion, OnlineTimes, Sensor } from '../domain/sensor.ts'
 import { shardOf } from '../domain/shard.ts'
 import { row, rows } from './flow.ts'
@@ -54,6 +55,7 @@ export function sensorReads(tables: SensorTables) {
   const list = `${ofUser} ORDER BY s.id`
   // Ids have four bytes, but a request may ask for any number.
   const find = `${ofUser} AND s.id = CAST($3 AS bigint)`
+  const findBySerialNumbers = `${ofUser} AND s.serial_number_key = ANY ($3::text[])`
   const findOfAnyone = `${live} AND s.id = CAST($1 AS bigint)`
 
   function* listSensors(userId: number): Flow<readonly Sensor[]> {
@@ -62,6 +64,11 @@ export function sensorReads(tables: SensorTables) {
   function* findSensor(userId: number, sensorId: number): Flow<Sensor | undefined> {
     const found = yield* row<SensorRow>(find, userId, shardOf(userId), sensorId)
     return found && toSensor(found)
+  }
+  function* findSensors(userId: number, serialNumbers: readonly string[]): Flow<readonly Sensor[]> {
+    const keys = serialNumbers.map(serialNumberKey)
+    const values = [userId, shardOf(userId), keys]
+    return (yield* rows<SensorRow>(findBySerialNumbers, ...values)).map(toSensor)
   }
   function* findSensorOfAnyone(sensorId: number): Flow<Sensor | undefined> {
     const found = yield* row<SensorRow>(findOfAnyone, sensorId)
@@ -72,7 +79,7 @@ export function sensorReads(tables: SensorTables) {
     const found = yield* row<{ version: string }>(tables.readVersion, ...values)
     return found?.version ?? ''
   }
-  return { listSensors, findSensor, findSensorOfAnyone, readSensorsVersion }
+  return { listSensors, findSensor, findSensors, findSensorOfAnyone, readSensorsVersion }
 }
 
 /** @param found may have more columns */

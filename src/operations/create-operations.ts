@@ -35,7 +35,9 @@ import {
   previewUserDeletion,
 } from './delete-data.ts'
 import { importRules } from './check-measurement.ts'
+import type { StoredSources } from './equal-measurements.ts'
 import { importMeasurements } from './import-measurements.ts'
+import { listMeasuredPeriods } from './measured-periods.ts'
 import { listRefused, listSkipped, retryRefused } from './refused.ts'
 import {
   failed,
@@ -63,7 +65,7 @@ import type {
   UserRenaming,
 } from './operations.ts'
 
-export interface OperationsCollaborators {
+export interface OperationsCollaborators extends StoredSources {
   readonly control: ControlReader
   readonly controlWriter: ControlWriter
   readonly storeUpkeep: Pick<StoreUpkeep, 'retrySetAside' | 'dropSetAside'>
@@ -86,7 +88,7 @@ export function createOperations(
   collaborators: OperationsCollaborators,
   settings: OperationsSettings,
 ): Operations {
-  const { control, controlWriter, storeUpkeep, submissions, clock } = collaborators
+  const { control, controlWriter, storeUpkeep, clock } = collaborators
   const userOf = (args: OfUser) => findUser(control, args.user, SEE_USERS)
   const ownerOf = (args: OfUser) =>
     findUser(
@@ -142,10 +144,10 @@ export function createOperations(
       const sensors = await control.listSensors((await ownerOf(args)).id)
       return importRules(sensors, clock.nowMs(), settings)
     },
-    importMeasurements: async (args) => {
-      const of = { userId: (await userOf(args)).id, receivedAtMs: clock.nowMs() }
-      return importMeasurements(submissions, of, args.measurements)
-    },
+    listMeasuredPeriods: async (args) =>
+      listMeasuredPeriods(control, (await userOf(args)).id, args.serialNumbers),
+    importMeasurements: async (args) =>
+      importMeasurements(collaborators, (await userOf(args)).id, args),
   }
 }
 

@@ -8,6 +8,7 @@ import { ServiceError } from '../domain/errors.ts'
 import type { RequestFault } from '../domain/errors.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import type { Sensor, SensorChange } from '../domain/sensor.ts'
+import type { TimeRange } from '../domain/time.ts'
 import type { RefusedEntry, SkippedEntry } from '../ports/refused.ts'
 import type { SetAsideMeasurement } from '../ports/store-upkeep.ts'
 
@@ -61,8 +62,15 @@ export interface Operations {
   acceptClock(args: Nothing): Promise<AcceptedClock>
   importRules(args: OfUser): Promise<ImportRules>
   /**
+   * When each of up to `importMeasurementsMax` sensors has measurements: periods of whole UTC days,
+   * ascending, at most `measuredPeriodsMax`, which may cover days without any. None for a sensor
+   * that the user does not have.
+   */
+  listMeasuredPeriods(args: SensorsOfUser): Promise<readonly (readonly TimeRange[])[]>
+  /**
    * Stores up to `importMeasurementsMax` measurements, in order. Resolves when they are on disk. On
    * an error, some may be stored: sending them again with the same event ids stores nothing twice.
+   * Nothing is stored where equal ones have to be counted that cannot be read yet.
    */
   importMeasurements(args: ImportOrder): Promise<ImportReceipt>
 }
@@ -221,8 +229,17 @@ export interface ImportRules {
   readonly sensorsMax: number
 }
 
+export interface SensorsOfUser extends OfUser {
+  readonly serialNumbers: readonly string[]
+}
+
 export interface ImportOrder extends OfUser {
   readonly measurements: readonly SubmittedMeasurement[]
+  /**
+   * Of each measurement: a duplicate if more equal ones are stored than this, of the same sensor,
+   * time and temperature. `null`: its event id alone decides.
+   */
+  readonly equalsBefore: readonly (number | null)[]
 }
 
 export interface ImportReceipt {
@@ -247,6 +264,9 @@ export interface OperationsSettings {
 
 /** Measurements of one `importMeasurements`. */
 export const importMeasurementsMax = 4_000
+
+/** Of one sensor, see `listMeasuredPeriods`. */
+export const measuredPeriodsMax = 100
 
 /** Why an operation failed, for people. */
 export interface Failure {

@@ -36,6 +36,8 @@ export interface ControlReader extends RefusedReader, SensorChangesReader, SignI
   /** By id; never those of another user, never deleted ones. */
   listSensors(userId: number): Promise<readonly Sensor[]>
   findSensor(userId: number, sensorId: number): Promise<Sensor | undefined>
+  /** Those of the user's sensors that have these serial numbers, in any order. */
+  findSensors(userId: number, serialNumbers: readonly string[]): Promise<readonly Sensor[]>
   /** For operators; never a deleted one. */
   findSensorOfAnyone(sensorId: number): Promise<Sensor | undefined>
   /** How many measurements of these sensors were accepted; 0 for a deleted sensor. */

@@ -62,7 +62,9 @@ export class FlowRunner {
 }
 
 /** Lists as `json_each` takes them; there are no shards. */
-function storable(value: Value): Exclude<Value, boolean | readonly number[] | UserShard> {
+function storable(
+  value: Value,
+): Exclude<Value, boolean | readonly number[] | readonly string[] | UserShard> {
   if (value instanceof UserShard) return null
   if (typeof value === 'boolean') return Number(value)
   return typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)

@@ -88,6 +88,21 @@ function exportsEverything(newSettings: () => Promise<Environment>): void {
     )
     expect(stdout).to.equal(['timestamp,sn,temp', ...wanted, ''].join('\r\n'))
   })
+
+  it('adds nothing when it is imported where it came from', async () => {
+    const file = join(folder, 'same')
+    await writeFile(file, text)
+    const order = ['import', file, '--user', USER]
+    const count = expectedLines().length
+    const nothing = new RegExp(`read: 0 created, ${count} duplicates`)
+    expect((await run(order)).stdout).to.match(nothing)
+    await writeFile(file, `${text}${expectedLines().slice(-2).join('\n')}\n`)
+    expect((await run(order)).stdout).to.match(new RegExp(`read: 2 created, ${count} duplicates`))
+    expect((await run(order)).stdout).to.match(/ 0 created/)
+    await writeFile(file, text)
+    const kept = await run([...order, '--keep-equal'])
+    expect(kept.stdout).to.match(new RegExp(`read: ${count} created, 0 duplicates`))
+  })
 }
 
 describe('thermolog export', () => {

@@ -11,6 +11,7 @@ import { openTagged } from '../../src/sqlite/database.ts'
 import { runCommand, serve, serving, startCommand } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
+import { sendBatch } from '../support/http.ts'
 import { until } from '../support/until.ts'
 
 const USER = 'ana@example.org'
@@ -69,6 +70,33 @@ describe('thermolog import', () => {
       child.kill()
       await once(child, 'exit')
       expect(said.split('trying again')).to.have.lengthOf(2)
+    })
+  })
+
+  it('says why it waits until equal lines can be told, and stores nothing meanwhile', async () => {
+    const behind = join(folder, 'behind')
+    const settings = {
+      INFLUX_URL: 'http://127.0.0.1:9',
+      INFLUX_ORG: 'o',
+      INFLUX_BUCKET: 'b',
+      INFLUX_TOKEN: 't',
+    }
+    const ofBehind = await createFleetToken(behind, USER, settings)
+    await serving(behind, settings, async (url) => {
+      const first = { sn: 'late', temp: 1, timestamp: '2020-01-01T00:00:00Z', event_id: 'e' }
+      await sendBatch(url, ofBehind, [first])
+      const file = join(folder, 'late')
+      await writeFile(file, 'timestamp,sn,temp\n2020-01-01T00:00:00Z,late,1\n')
+      const child = startCommand(behind, ['import', file, '--user', USER], settings)
+      let said = ''
+      child.stderr.on('data', (text: Buffer) => (said += text.toString()))
+      await until('it says why', () => said.includes('trying again'))
+      expect(said).to.match(/trying again: not all that was acknowledged of sensor late is in the/)
+      child.kill()
+      await once(child, 'exit')
+      const other = ['import', file, '--user', USER, '--keep-equal']
+      const kept = await runCommand(behind, other, settings)
+      expect(kept.stdout).to.match(/1 created, 0 duplicates/)
     })
   })
 

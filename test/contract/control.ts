@@ -136,12 +136,16 @@ export function describeControl(name: string, newData: NewData): void {
         await createSensor('roof')
         expect(await create(userId, 'garden', undefined)).to.equal('quota')
         expect((await send('28ff641e93')).sensorId).to.equal(cellar.id)
+        const found = await data.control.findSensors(userId, ['28-FF-64-1E-93', 'ATTIC', 'none'])
+        const serialNumbers = found.map(({ serialNumber }) => serialNumber)
+        expect(serialNumbers).to.have.members(['28:FF:64:1E:93', 'attic'])
       })
 
       it('is its owner’s alone', async () => {
         const { id } = await createSensor('cellar')
         const other = await newUser(data)
         expect(await data.control.findSensor(other, id)).to.equal(undefined)
+        expect(await data.control.findSensors(other, ['cellar'])).to.deep.equal([])
         expect(await data.controlWriter.changeSensor(other, id, { alias: 'x' })).to.equal(undefined)
         expect(await data.controlWriter.deleteSensor(other, id)).to.equal(false)
         expect((await data.control.findSensor(userId, id))?.alias).to.equal('cellar')

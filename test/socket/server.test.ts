@@ -48,6 +48,7 @@ const operations: Operations = {
   listSetAside: async () => ({ count: 0, measurements: [] }),
   retrySetAside: async () => ({ count: 0 }),
   dropSetAside: async () => ({ count: 0 }),
+  listMeasuredPeriods: absent,
   importMeasurements: async ({ measurements }) => ({
     created: measurements.length,
     duplicates: 0,
@@ -98,7 +99,8 @@ describe('OperationsSocket', () => {
     expect(user).to.deep.equal({ id: 1, email: 'ä@example.org', name: 'ä@example.org' })
     const measurement = { eventId: 'e', serialNumber: 's', tempCelsius: 1, measuredAtMs: 2 }
     const measurements = Array.from({ length: 4_000 }, () => measurement)
-    const receipt = await client.operations.importMeasurements({ user: 'a', measurements })
+    const order = { user: 'a', measurements, equalsBefore: measurements.map(() => 0) }
+    const receipt = await client.operations.importMeasurements(order)
     expect(receipt).to.deep.equal({ created: 4_000, duplicates: 0, conflicts: [] })
     await client.close()
   })

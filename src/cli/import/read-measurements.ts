@@ -76,6 +76,13 @@ export class MeasurementReader {
   }
 }
 
+/** A measurement with its event id in an import. */
+export interface NamedMeasurement {
+  readonly measurement: SubmittedMeasurement
+  /** How many equal ones are before it in the file; `null`: it has an event id of its own. */
+  readonly equalsBefore: number | null
+}
+
 /** Which sensors have their measurements in time order in a file, by key. */
 export class TimeOrder {
   readonly #lastMs = new Map<string, number>()
@@ -108,17 +115,19 @@ export class EventNames {
     this.#order = order
   }
 
-  named(measurement: SubmittedMeasurement): SubmittedMeasurement {
+  named(measurement: SubmittedMeasurement): NamedMeasurement {
     const { eventId, serialNumber, measuredAtMs, tempCelsius } = measurement
-    if (eventId !== null) return measurement
+    if (eventId !== null) return { measurement, equalsBefore: null }
     const key = serialNumberKey(serialNumber)
     const digest = hash('sha256', `${key} ${measuredAtMs} ${tempCelsius}`, 'buffer')
-    const before =
+    const equalsBefore =
       this.#order?.isOrdered(key) === true
         ? this.#countAtLastTime(key, measuredAtMs ?? 0, tempCelsius)
         : this.#equalLines.countBefore(digest)
-    const name = `import-${digest.toString('hex', 0, 16)}${before === 0 ? '' : `-${before}`}`
-    return { eventId: name, serialNumber, measuredAtMs, tempCelsius }
+    const number = equalsBefore === 0 ? '' : `-${equalsBefore}`
+    const name = `import-${digest.toString('hex', 0, 16)}${number}`
+    const named = { eventId: name, serialNumber, measuredAtMs, tempCelsius }
+    return { measurement: named, equalsBefore }
   }
 
   #countAtLastTime(sensorKey: string, atMs: number, tempCelsius: number): number {

@@ -4,14 +4,19 @@
 // An interrupted import can be run again: what was stored is then a duplicate.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SubmittedMeasurement } from '../../domain/measurement.ts'
 import { RuleCheck } from '../../operations/check-measurement.ts'
 import { OperationError, failureOf, importMeasurementsMax } from '../../operations/operations.ts'
-import type { ImportReceipt, ImportRules, Operations } from '../../operations/operations.ts'
+import type {
+  ImportOrder,
+  ImportReceipt,
+  ImportRules,
+  Operations,
+} from '../../operations/operations.ts'
 import { printNote } from '../terminal/print.ts'
 import type { Progress } from '../terminal/progress.ts'
 import { EventNames, MeasurementReader } from './read-measurements.ts'
-import type { ReaderSettings, TimeOrder } from './read-measurements.ts'
+import type { NamedMeasurement, ReaderSettings, TimeOrder } from './read-measurements.ts'
+import { PeriodsBefore } from './periods-before.ts'
 import type { FileRecord, RecordSource } from './read-records.ts'
 import type { RejectsFile } from './rejects-file.ts'
 
@@ -19,6 +24,8 @@ export interface ImportJob extends ReaderSettings {
   readonly user: string
   readonly source: RecordSource
   readonly rules: ImportRules
+  /** Whether lines that equal stored measurements are stored, too. */
+  readonly keepsEqual: boolean
   readonly progress: Progress
 }
 
@@ -40,9 +47,8 @@ const NAMED_MAX = 100
 const ATTEMPTS_MAX = 60
 const RETRY_SECONDS_MAX = 10
 
-interface ImportLine {
+interface ImportLine extends NamedMeasurement {
   readonly record: FileRecord
-  readonly measurement: SubmittedMeasurement
 }
 
 /**
@@ -92,7 +98,10 @@ export async function storeFile(
     sender.totals.lines++
     const { measurement, fault } = reader.read(record)
     if (measurement === undefined) await sender.reject(record, fault)
-    else batch.push({ record, measurement: names.named(measurement) })
+    else {
+      const named = names.named(measurement)
+      batch.push({ record, measurement: named.measurement, equalsBefore: named.equalsBefore })
+    }
     if (batch.length < importMeasurementsMax) continue
     await send(batch)
     batch = []
@@ -106,6 +115,7 @@ class Sender {
   readonly #job: ImportJob
   readonly #operations: Operations
   readonly #rejects: RejectsFile | undefined
+  readonly #before: PeriodsBefore
   readonly totals: ImportTotals = {
     lines: 0,
     created: 0,
@@ -119,6 +129,7 @@ class Sender {
     this.#job = job
     this.#operations = operations
     this.#rejects = rejects
+    this.#before = new PeriodsBefore(operations, job.user)
   }
 
   async reject(record: FileRecord, fault: string): Promise<void> {
@@ -142,10 +153,9 @@ class Sender {
   }
 
   async #store(batch: readonly ImportLine[]): Promise<ImportReceipt> {
-    const measurements = batch.map(({ measurement }) => measurement)
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#operations.importMeasurements({ user: this.#job.user, measurements })
+        return await this.#operations.importMeasurements(await this.#orderOf(batch))
       } catch (error) {
         const waitSeconds = retryAfterSeconds(error)
         if (waitSeconds === undefined || attempt === ATTEMPTS_MAX) throw error
@@ -153,6 +163,16 @@ class Sender {
         await sleep(Math.min(waitSeconds, RETRY_SECONDS_MAX) * 1_000)
       }
     }
+  }
+
+  async #orderOf(batch: readonly ImportLine[]): Promise<ImportOrder> {
+    const { user, keepsEqual } = this.#job
+    const measurements = batch.map(({ measurement }) => measurement)
+    const areCompared = keepsEqual ? [] : await this.#before.cover(measurements)
+    const equalsBefore = batch.map((line, at) => {
+      return areCompared[at] === true ? line.equalsBefore : null
+    })
+    return { user, measurements, equalsBefore }
   }
 
   /** Once: whoever sees it knows what to look at, as long as it takes. */

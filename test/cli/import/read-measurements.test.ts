@@ -128,7 +128,7 @@ describe('EventNames', () => {
       const names = new EventNames(undefined)
       return lines.flatMap((line) => {
         const { measurement } = reader.read(line)
-        return measurement === undefined ? [] : [names.named(measurement).eventId]
+        return measurement === undefined ? [] : [names.named(measurement).measurement.eventId]
       })
     }
     const ids = read()
@@ -141,7 +141,7 @@ describe('EventNames', () => {
   it('keeps an event id that is there', () => {
     const { measurement } = createReader().read(record({ event_id: 'e-1' }))
     if (measurement === undefined) throw new Error('not read')
-    expect(new EventNames(undefined).named(measurement).eventId).to.equal('e-1')
+    expect(new EventNames(undefined).named(measurement).measurement.eventId).to.equal('e-1')
   })
 
   it('gives the same names when it knows which sensors are in order', () => {
@@ -156,7 +156,8 @@ describe('EventNames', () => {
         const file = isSorted ? lines.toSorted((a, b) => a.measuredAtMs - b.measuredAtMs) : lines
         const order = new TimeOrder()
         for (const measurement of file) order.add(measurement)
-        const namesOf = (names: EventNames) => file.map((one) => names.named(one).eventId)
+        const namesOf = (names: EventNames) =>
+          file.map((one) => names.named(one).measurement.eventId)
         const known = namesOf(new EventNames(order))
         expect(known).to.deep.equal(namesOf(new EventNames(undefined)))
         expect(new Set(known).size).to.equal(file.length)

@@ -1,0 +1,47 @@
+// When sensors had measurements before an import stored any of them. Only lines of these periods
+// are compared with what is stored: the others cannot be there, and the import never waits until
+// what it has stored itself can be read.
+
+import type { SubmittedMeasurement } from '../../domain/measurement.ts'
+import { serialNumberKey } from '../../domain/sensor.ts'
+import type { TimeRange } from '../../domain/time.ts'
+import type { Operations } from '../../operations/operations.ts'
+
+export class PeriodsBefore {
+  readonly #operations: Pick<Operations, 'listMeasuredPeriods'>
+  readonly #user: string
+  /** By the key of the serial number. */
+  readonly #periods = new Map<string, readonly TimeRange[]>()
+
+  constructor(operations: Pick<Operations, 'listMeasuredPeriods'>, user: string) {
+    this.#operations = operations
+    this.#user = user
+  }
+
+  /**
+   * Whether each of the measurements is of such a period; to be called before any is stored.
+   *
+   * @throws OperationError if it cannot be known now
+   */
+  async cover(measurements: readonly SubmittedMeasurement[]): Promise<readonly boolean[]> {
+    const spellings = new Set(measurements.map(({ serialNumber }) => serialNumber))
+    const keys = new Map(Array.from(spellings, (one) => [one, serialNumberKey(one)]))
+    await this.#learn(new Set(keys.values()))
+    const periods = new Map(
+      keys.entries().map(([spelling, key]) => [spelling, this.#periods.get(key) ?? []]),
+    )
+    return measurements.map(({ serialNumber, measuredAtMs }) => {
+      const atMs = measuredAtMs ?? 0
+      const isAt = ({ startMs, stopMs }: TimeRange) => startMs <= atMs && atMs < stopMs
+      return periods.get(serialNumber)?.some(isAt) ?? false
+    })
+  }
+
+  async #learn(keys: ReadonlySet<string>): Promise<void> {
+    const serialNumbers = [...keys].filter((key) => !this.#periods.has(key))
+    if (serialNumbers.length === 0) return
+    const asked = { user: this.#user, serialNumbers }
+    const found = await this.#operations.listMeasuredPeriods(asked)
+    for (const [at, key] of serialNumbers.entries()) this.#periods.set(key, found[at] ?? [])
+  }
+}

@@ -1,0 +1,37 @@
+// When sensors have measurements, for an import: what it brings of other days needs no comparison.
+
+import { serialNumberKey } from '../domain/sensor.ts'
+import { DAY_MS, EVER } from '../domain/time.ts'
+import type { TimeRange } from '../domain/time.ts'
+import type { AcceptedDay, ControlReader } from '../ports/control-reader.ts'
+import { checkSerialNumber } from './check-arguments.ts'
+import { importMeasurementsMax, measuredPeriodsMax, usage } from './operations.ts'
+
+/** See `Operations.listMeasuredPeriods`. */
+export async function listMeasuredPeriods(
+  control: Pick<ControlReader, 'findSensors' | 'listAcceptedDays'>,
+  userId: number,
+  serialNumbers: unknown,
+): Promise<readonly (readonly TimeRange[])[]> {
+  if (!Array.isArray(serialNumbers) || serialNumbers.length > importMeasurementsMax) {
+    throw usage(`an import names at most ${importMeasurementsMax} sensors at a time`)
+  }
+  const asked = serialNumbers.map(checkSerialNumber)
+  const periods = new Map<string, readonly TimeRange[]>()
+  for (const { id, serialNumber } of await control.findSensors(userId, asked)) {
+    const days = await control.listAcceptedDays(id, EVER)
+    periods.set(serialNumberKey(serialNumber), periodsOf(days))
+  }
+  return asked.map((serialNumber) => periods.get(serialNumberKey(serialNumber)) ?? [])
+}
+
+function periodsOf(days: readonly AcceptedDay[]): readonly TimeRange[] {
+  const periods: TimeRange[] = []
+  for (const { dayMs } of days) {
+    const last = periods.at(-1)
+    const isNext = last?.stopMs === dayMs || periods.length === measuredPeriodsMax
+    const startMs = isNext ? (periods.pop()?.startMs ?? dayMs) : dayMs
+    periods.push({ startMs, stopMs: dayMs + DAY_MS })
+  }
+  return periods
+}
