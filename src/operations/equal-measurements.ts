@@ -1,6 +1,7 @@
 // Finds which measurements of an import are stored already: importing an export adds nothing,
 // although its event ids are not those of the senders.
 
+import { setImmediate } from 'node:timers/promises'
 import { HistoryReader } from '../history/read-history.ts'
 import type { RawPoint, StoredPoint } from '../domain/history.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
@@ -48,6 +49,8 @@ export async function findStored(
   const compared = await withSensors(control, userId, order)
   const counts = new Map(compared.map(({ sensor, point }) => [keyOf(sensor.id, point), 0]))
   for (const { sensors, ...range } of partsOf(compared)) {
+    // Requests come in between.
+    await setImmediate()
     // Read after this: what is acknowledged from here on is none of the file's.
     if (!(await history.areReadable([...sensors], range))) throw notReadable(sensors)
     const sensorIds = Array.from(sensors, ({ id }) => id)

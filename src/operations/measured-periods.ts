@@ -1,5 +1,6 @@
 // When sensors have measurements, for an import: what it brings of other days needs no comparison.
 
+import { setImmediate } from 'node:timers/promises'
 import { serialNumberKey } from '../domain/sensor.ts'
 import { DAY_MS, EVER } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
@@ -19,6 +20,8 @@ export async function listMeasuredPeriods(
   const asked = serialNumbers.map(checkSerialNumber)
   const periods = new Map<string, readonly TimeRange[]>()
   for (const { id, serialNumber } of await control.findSensors(userId, asked)) {
+    // Each is a read on the service's own thread: requests come in between.
+    await setImmediate()
     const days = await control.listAcceptedDays(id, EVER)
     periods.set(serialNumberKey(serialNumber), periodsOf(days))
   }

@@ -22,8 +22,12 @@ const JOINED =
 const DEGREES = /^(°|deg|degrees?|grad|grade?n|grados|gradi|degrés?)$/
 const OF_LETTER = /^(t|te?mp.*|dwp|dewpt|in)$/
 /** Things that people tell apart by letters: `Sensor F` is none in degrees Fahrenheit. */
-const LETTERED =
-  /^(sensor|probe|channel|ch|port|zone|room|group|station|logger|node|box|rack|tank|line)$/
+const LETTERED = new Set(
+  (
+    'sensor probe channel ch port zone room group station logger node box rack tank line type ' +
+    'thermocouple'
+  ).split(' '),
+)
 const UNIT_WORDS: readonly (readonly [RegExp, Unit])[] = [
   [/^°?(cel|celsius|celcius|centigrade)$|^°c$/, 'C'],
   [/^°?(fahrenheit|farenheit)$|^°f$/, 'F'],
@@ -55,8 +59,10 @@ export function readTemperatureName(column: string): TemperatureName {
   const inBrackets = [...text.matchAll(BRACKETS)].flatMap(([, content = '']) => unitsOf(content))
   const units = new Set([...unitsOutside, ...inBrackets].filter((unit) => unit !== undefined))
   const [unit] = units
-  const rest = outside.filter((word, at) => unitsOutside[at] === undefined && !DEGREES.test(word))
-  if (rest.at(-1) === 'in') rest.pop()
+  const isOfUnit = outside.map((word, at) => unitsOutside[at] !== undefined || DEGREES.test(word))
+  const rest = outside.filter((word, at) => {
+    return isOfUnit[at] !== true && !(word === 'in' && isOfUnit[at + 1] === true)
+  })
   // A lone letter may be anything, unless the operator names it as a temperature.
   const isUnitAlone = rest.length === 0 && unit !== undefined && outside.join('').length !== 1
   const name = isUnitAlone ? 'degrees' : rest.join(' ')
@@ -104,9 +110,9 @@ function unitOfWord(words: readonly string[], at: number, isUnitAlone: boolean):
   const isOfDegrees = DEGREES.test(before) || DEGREES.test(after)
   const isOfTemperature = OF_LETTER.test(at === 0 ? after : before)
   const isUnit = isUnitAlone || isOfDegrees || isOfTemperature
-  return isUnit ? LETTERS.get(word) : undefined
+  return isUnit && after !== 'type' ? LETTERS.get(word) : undefined
 }
 
 function isLastLetter(words: readonly string[], at: number): boolean {
-  return at === words.length - 1 && !LETTERED.test(words[at - 1] ?? '')
+  return at === words.length - 1 && !LETTERED.has(words[at - 1] ?? '')
 }

@@ -127,7 +127,16 @@ describe('findColumns', () => {
   }
 
   const without = ['temp', 'temp (LGR S/N: 1)', 'temp (kitchen)', 'temp (°)', 'temp (degree)']
-  const words = ['sensor (kitchen)', 'Sensor F', 'temp_probe_k', 'Temp (Building F)', 'temp 2m']
+  const words = [
+    'sensor (kitchen)',
+    'Sensor F',
+    'temp_probe_k',
+    'Temp (Building F)',
+    'temp 2m',
+    'Thermocouple K',
+    'Temp K-type',
+    'temp (Type K)',
+  ]
   for (const column of [...without, ...words]) {
     it(`sees no unit in ${column}`, () => {
       for (const unit of ['C', 'F', 'K', undefined] as const) {
@@ -149,6 +158,11 @@ describe('findColumns', () => {
       }
     })
   }
+
+  it('does not take one of several places for the temperature', () => {
+    const find = () => findColumns(['time', 'temp_in', 'temp_out'], {}, true, undefined)
+    expect(find).to.throw(/no column for temp/)
+  })
 
   it('takes of several temperatures the one in the unit of the import', () => {
     const find = (columns: string[], unit: 'C' | 'F' | undefined) =>
