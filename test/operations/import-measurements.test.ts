@@ -15,6 +15,7 @@ import type { Sensor } from '../../src/domain/sensor.ts'
 import { DAY_MS } from '../../src/domain/time.ts'
 import { importMeasurements } from '../../src/operations/import-measurements.ts'
 import { OperationError } from '../../src/operations/operations.ts'
+import type { ImportOrder, Operations } from '../../src/operations/operations.ts'
 import type { MeasurementReader } from '../../src/ports/measurement-store.ts'
 import { send, sendBatch, sendBatches } from '../support/http.ts'
 import { startService } from '../support/service.ts'
@@ -38,7 +39,7 @@ interface Form {
 }
 
 /** Imports a file as the command does, in one pass. */
-async function importText(service: TestService, text: string, form: Form = {}) {
+async function importText(service: Pick<TestService, 'operations'>, text: string, form: Form = {}) {
   const { operations } = service
   const { user = USER, keepsEqual = false, unit = 'C' } = form
   const source = await openRecords(streamSource('a file', Readable.from([Buffer.from(text)])))
@@ -185,13 +186,40 @@ describe('importing measurements', () => {
   })
 })
 
-describe('the arguments of an import', () => {
+describe('an import', () => {
   let service: TestService
   before(async () => {
     service = await startService()
     await service.createToken(USER)
   })
   after(() => service?.stop())
+
+  it('loses none of several equal lines when it was interrupted', async () => {
+    const { operations } = service
+    const lines = Array.from({ length: 1_000 }, (_, at) => {
+      return { sn: 'twice', atMs: START_MS + (at % 999), temp: 1 }
+    })
+    // As if of what is committed at once only the last had come through.
+    const interrupted = {
+      importRules: operations.importRules,
+      listMeasuredPeriods: operations.listMeasuredPeriods,
+      importMeasurements: async (order: ImportOrder) => {
+        const last = order.measurements.slice(-500)
+        await operations.importMeasurements({
+          user: order.user,
+          measurements: last,
+          equalsBefore: order.equalsBefore.slice(-500),
+        })
+        throw new Error('interrupted')
+      },
+    } as Partial<Operations> as Operations
+    const outcome = importText({ operations: interrupted }, csvOf(lines))
+    expect(await outcome.catch((error: Error) => error.message)).to.equal('interrupted')
+    await importText(service, csvOf(lines))
+    const [sensor] = await operations.listSensors({ user: USER })
+    const { measurements } = await operations.previewSensorDeletion({ id: sensor?.id ?? 0 })
+    expect(measurements).to.equal(1_000)
+  })
 
   const wrong = [
     { equalsBefore: [], says: /says of each measurement how many equal ones/ },

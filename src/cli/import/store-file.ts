@@ -4,6 +4,7 @@
 // An interrupted import can be run again: what was stored is then a duplicate.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { submissionMeasurementsMax } from '../../domain/limits.ts'
 import { RuleCheck } from '../../operations/check-measurement.ts'
 import { OperationError, failureOf, importMeasurementsMax } from '../../operations/operations.ts'
 import type {
@@ -141,8 +142,20 @@ class Sender {
     await this.#rejects.add(record, fault)
   }
 
+  /**
+   * Of equal lines none is stored before those that come before it, else the next import of the
+   * file would take the one that is stored for the first: they are not committed concurrently.
+   */
   async send(batch: readonly ImportLine[]): Promise<void> {
-    let rest = batch
+    const hasEqual = batch.some(({ equalsBefore }) => (equalsBefore ?? 0) > 0)
+    const atOnce = hasEqual ? submissionMeasurementsMax : batch.length
+    for (let start = 0; start < batch.length; start += atOnce) {
+      await this.#sendAll(batch.slice(start, start + atOnce))
+    }
+  }
+
+  async #sendAll(lines: readonly ImportLine[]): Promise<void> {
+    let rest = lines
     while (rest.length > 0) {
       try {
         return await this.#settle(rest, await this.#store(rest))
