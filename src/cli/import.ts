@@ -56,10 +56,7 @@ export function addCommands(program: Command): void {
     .option('--column-temp <name>', 'the column with the temperature')
     .option('--column-sn <name>', 'the column with the serial number')
     .option('--column-event-id <name>', 'the column with the event id')
-    .option(
-      '--keep-equal',
-      'store lines that equal stored measurements, too, unless imported before',
-    )
+    .option('--keep-equal', 'do not compare with what is stored: only event ids decide')
     .option('--json', 'print JSON')
     .action(importFile)
     .addHelpText(

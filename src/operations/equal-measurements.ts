@@ -120,9 +120,11 @@ function notReadable(sensors: ReadonlySet<Sensor>): OperationError {
   return new OperationError({
     kind: 'failed',
     message:
-      `not all that was acknowledged of sensor ${first?.serialNumber}${which} is in the ` +
-      'measurement store yet, so equal lines cannot be told',
-    hint: 'See the log of the service, and `thermolog journal list`; or add --keep-equal.',
+      `some acknowledged measurements of sensor ${first?.serialNumber}${which} are not in the ` +
+      'measurement store yet, so equal lines cannot be recognised',
+    hint:
+      'See the log of the service and `thermolog journal list`, or import without comparing: ' +
+      'add --keep-equal.',
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   })
 }

@@ -91,7 +91,7 @@ describe('thermolog import', () => {
       let said = ''
       child.stderr.on('data', (text: Buffer) => (said += text.toString()))
       await until('it says why', () => said.includes('trying again'))
-      expect(said).to.match(/trying again: not all that was acknowledged of sensor late is in the/)
+      expect(said).to.match(/trying again: some acknowledged measurements of sensor late are not/)
       child.kill()
       await once(child, 'exit')
       const other = ['import', file, '--user', USER, '--keep-equal']
