@@ -28,12 +28,13 @@ const LETTERED = new Set(
     'thermocouple'
   ).split(' '),
 )
+/** The first that fits counts. */
 const UNIT_WORDS: readonly (readonly [RegExp, Unit])[] = [
-  [/^°?(cel|celsius|celcius|centigrade)$|^°c$/, 'C'],
-  [/^°?(fahrenheit|farenheit)$|^°f$/, 'F'],
-  [/^°?kelvins?$|^°k$/, 'K'],
-  [/^[md]?°\p{L}{1,2}$|^°?(rankine|r[eé]aumur)$/u, 'other'],
+  [/^[md]?°(?!c$|f$|k$|cel$)\p{L}{1,2}$|^m°|(rankine|r[eé]aumur)$/u, 'other'],
   [/^(milli|deci|centi(?!grade)|tenths?$|hundredths?$)/, 'other'],
+  [/(celsius|celcius|centigrade)$|^°?cel$|^°c$/, 'C'],
+  [/(fahrenheit|farenheit)$|^°f$/, 'F'],
+  [/kelvins?$|^°k$/, 'K'],
 ]
 const LETTERS: ReadonlyMap<string, TemperatureUnit> = new Map([
   ['c', 'C'],
@@ -49,7 +50,8 @@ const OTHER_QUANTITIES = new Set(
   ).split(' '),
 )
 /** In brackets: tenths of a degree, degrees per hour, percent. */
-const OTHER_MEASURE = /^%|^\d.*°|(°\s?|\b)[cfk]\s?([x×*·]\s?\d|\/\s?(\d|[smhdw]|kw))/u
+const OTHER_MEASURE =
+  /^%|^[\d./]+\s?[x×*·]?\s?°|(°\s?|\b)[cfk]\s?([x×*·]\s?\d|\/\s?(\d|[smhdw]|kw))/u
 
 /** @param column the name as the file spells it */
 export function readTemperatureName(column: string): TemperatureName {

@@ -91,14 +91,20 @@ describe('findColumns', () => {
         'degC',
         'Temp C°',
       ],
-      ['temperature (degree_Celsius)', 'value (°C)', 'Temp (avg) [°C]'],
+      [
+        'temperature (degree_Celsius)',
+        'value (°C)',
+        'Temp (avg) [°C]',
+        'tempcelsius',
+        'temp (2m °C)',
+      ],
     ],
     F: [
       ['Temp, (*F)', 'Temp, °F (LGR S/N: 1, SEN S/N: 2, LBL: C)', ' Temperature_Fahrenheit'],
       ['temp_f', 'TEMP_F', 'tempf', 'TempF', 'temp (deg F)', 'Temp.(F)', 'Temp ( F )', '°F', '℉'],
       ['fahrenheit', 'FAHRENHEIT', 'Temp (ºF)', 'Temp (˚F)', 'Temp (℉)', 'Temperature（°F）'],
       ['\uFEFFtemp_f ', 'temp (F, avg)', 'Temp (\uFFFDF)', 'degrees F', 'Temp F°', 'temp [degF]'],
-      ['temp {f}', 'Temp/°F', 'F Temp', 'temp_degf'],
+      ['temp {f}', 'Temp/°F', 'F Temp', 'temp_degf', 'temperaturefahrenheit'],
     ],
     K: [['temp (K)', 'Temperature [unit="K"]', 'Temperature in Kelvin', 'temp_k', 'kelvins', '°K']],
   } as const
@@ -147,7 +153,15 @@ describe('findColumns', () => {
   }
 
   const others = ['temp (mV)', 'temp (%)', 'temp (°Ré)', 'temp (0.1 °C)', 'temp (m°C)']
-  const kinds = ['value (pH)', 'temp (°C/h)', 'temp (°C/°F)', 'temp_f (°C)', 'temp_millidegrees']
+  const kinds = [
+    'value (pH)',
+    'temp (°C/h)',
+    'temp (°C/°F)',
+    'temp_f (°C)',
+    'temp_millidegrees',
+    'temp (1/10 °C)',
+    'temp_millicelsius',
+  ]
   for (const column of [...others, ...kinds]) {
     it(`refuses ${column} in whatever unit`, () => {
       for (const unit of ['C', 'F', 'K'] as const) {
