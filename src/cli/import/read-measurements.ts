@@ -6,7 +6,8 @@
 
 import { hash } from 'node:crypto'
 import type { SubmittedMeasurement } from '../../domain/measurement.ts'
-import { roundCelsius, serialNumberKey } from '../../domain/sensor.ts'
+import { serialNumberKey } from '../../domain/sensor.ts'
+import { celsiusOf } from '../../domain/temperature-unit.ts'
 import { formFault } from '../../operations/check-measurement.ts'
 import type { RuleCheck } from '../../operations/check-measurement.ts'
 import type { Columns } from './columns.ts'
@@ -32,6 +33,7 @@ export type ReadResult =
   | { readonly measurement: SubmittedMeasurement; readonly fault?: undefined }
   | { readonly measurement?: undefined; readonly fault: string }
 
+const UNITS = { C: 'celsius', F: 'fahrenheit', K: 'kelvin' } as const
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 export class MeasurementReader {
   readonly #settings: ReaderSettings
@@ -149,8 +151,7 @@ function parseNumber(value: unknown, hasDecimalComma: boolean): unknown {
 }
 
 function toCelsius(value: unknown, unit: TemperatureUnit): unknown {
-  if (typeof value !== 'number' || unit === 'C') return value
-  return roundCelsius(unit === 'F' ? ((value - 32) * 5) / 9 : value - 273.15)
+  return typeof value === 'number' ? celsiusOf(value, UNITS[unit]) : value
 }
 
 function trimmed(value: unknown): unknown {
