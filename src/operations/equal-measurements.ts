@@ -7,7 +7,7 @@ import type { RawPoint, StoredPoint } from '../domain/history.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import { serialNumberKey } from '../domain/sensor.ts'
 import type { Sensor } from '../domain/sensor.ts'
-import { DAY_MS } from '../domain/time.ts'
+import { DAY_MS, HOUR_MS } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ReadBarrier } from '../ports/journal-queue.ts'
@@ -91,17 +91,22 @@ async function withSensors(
   })
 }
 
+/** What is further apart is read apart: there may be far more between it than in the file. */
+const GAP_MS_MAX = HOUR_MS
+
 /** Days of the same sensors that follow one another are read at once. */
 function partsOf(compared: readonly Compared[]): readonly Part[] {
   const byDay = Map.groupBy(compared, ({ point }) => Math.floor(point.measuredAtMs / DAY_MS))
-  const parts: (Part & { readonly lastDay: number })[] = []
-  for (const [day, ofDay] of [...byDay].toSorted(([one], [other]) => one - other)) {
+  const parts: Part[] = []
+  for (const [, ofDay] of [...byDay].toSorted(([one], [other]) => one - other)) {
     const sensors = new Set(ofDay.map(({ sensor }) => sensor))
     const times = ofDay.map(({ point }) => point.measuredAtMs)
     const before = parts.at(-1)
-    const isNext = before?.lastDay === day - 1 && areEqual(before.sensors, sensors)
-    const startMs = isNext ? (parts.pop()?.startMs ?? 0) : Math.min(...times)
-    parts.push({ sensors, lastDay: day, startMs, stopMs: Math.max(...times) + 1 })
+    const firstMs = Math.min(...times)
+    const isNear = before !== undefined && firstMs - before.stopMs <= GAP_MS_MAX
+    const isNext = isNear && areEqual(before.sensors, sensors)
+    const startMs = isNext ? (parts.pop()?.startMs ?? 0) : firstMs
+    parts.push({ sensors, startMs, stopMs: Math.max(...times) + 1 })
   }
   return parts
 }
@@ -122,9 +127,7 @@ function notReadable(sensors: ReadonlySet<Sensor>): OperationError {
     message:
       `some acknowledged measurements of sensor ${first?.serialNumber}${which} are not in the ` +
       'measurement store yet, so equal lines cannot be recognised',
-    hint:
-      'See the log of the service and `thermolog journal list`, or import without comparing: ' +
-      'add --keep-equal.',
+    hint: 'See the log of the service, and `thermolog journal list`.',
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   })
 }

@@ -18,35 +18,60 @@ interface Importing extends StoredSources {
   readonly clock: Clock
 }
 
-/** Commits an import's submissions concurrently, so that one group commit takes them together. */
+/** What became of the submissions of an import. */
+interface Outcome {
+  created: number
+  duplicates: number
+  readonly conflicts: number[]
+  readonly repeated: { readonly index: number; readonly sensorId: number }[]
+}
+
+/** Commits submissions concurrently where it may, so that one group commit takes them together. */
 export async function importMeasurements(
   sources: Importing,
   userId: number,
-  order: Pick<ImportOrder, 'measurements' | 'equalsBefore'>,
+  order: Omit<ImportOrder, 'user'>,
 ): Promise<ImportReceipt> {
   checkForm(order)
-  const { measurements } = order
+  const { measurements, isInOrder } = order
   const stored = await findStored(sources, userId, order)
   const parts = cut([...measurements.keys()].filter((index) => !stored.has(index)))
+  const outcome: Outcome = { created: 0, duplicates: stored.size, conflicts: [], repeated: [] }
   const of = { userId, receivedAtMs: sources.clock.nowMs() }
-  const results = await Promise.allSettled(
-    parts.map((part) => {
-      const submitted = part.flatMap((index) => measurements[index] ?? [])
-      return sources.submissions.submit({ ...of, measurements: submitted })
-    }),
-  )
-  const receipt = { created: 0, duplicates: stored.size, conflicts: [] as number[] }
-  const failures: unknown[] = []
-  for (const [at, part] of parts.entries()) {
-    const result = results[at]
-    if (result?.status === 'fulfilled') add(receipt, result.value, part)
-    else failures.push(inWhole(result?.reason, part))
+  for (const together of isInOrder ? parts.map((part) => [part]) : [parts]) {
+    const results = await Promise.allSettled(
+      together.map((part) => {
+        const submitted = part.flatMap((index) => measurements[index] ?? [])
+        return sources.submissions.submit({ ...of, measurements: submitted })
+      }),
+    )
+    const failures: unknown[] = []
+    for (const [at, part] of together.entries()) {
+      const result = results[at]
+      if (result?.status === 'fulfilled') add(outcome, result.value, part)
+      else failures.push(inWhole(result?.reason, part))
+    }
+    if (failures.length > 0) throw worst(failures)
   }
-  if (failures.length > 0) throw worst(failures)
-  return receipt
+  const { repeated, ...receipt } = outcome
+  return { ...receipt, deleted: await ofDeletedSensors(sources, userId, order, repeated) }
 }
 
-function checkForm({ measurements, equalsBefore }: Readonly<Record<string, unknown>>): void {
+async function ofDeletedSensors(
+  { control }: Importing,
+  userId: number,
+  { measurements }: Pick<ImportOrder, 'measurements'>,
+  repeated: Outcome['repeated'],
+): Promise<ImportReceipt['deleted']> {
+  if (repeated.length === 0) return []
+  const names = new Set(repeated.flatMap(({ index }) => measurements[index]?.serialNumber ?? []))
+  const sensors = await control.findSensors(userId, [...names])
+  const ids = new Set(sensors.map(({ id }) => id))
+  return repeated.filter(({ sensorId }) => !ids.has(sensorId))
+}
+
+function checkForm(order: Readonly<Record<string, unknown>>): void {
+  const { measurements, equalsBefore, isInOrder } = order
   if (!Array.isArray(measurements) || measurements.length > importMeasurementsMax) {
     throw usage(`an import takes at most ${importMeasurementsMax} measurements at a time`)
   }
@@ -62,6 +87,7 @@ function checkForm({ measurements, equalsBefore }: Readonly<Record<string, unkno
   ) {
     throw usage('an import says of each measurement how many equal ones were before it, or null')
   }
+  if (typeof isInOrder !== 'boolean') throw usage('an import says whether it is in order')
 }
 
 function isCountOrNull(value: unknown): boolean {
@@ -94,13 +120,14 @@ function worst(failures: readonly unknown[]): unknown {
   return new OperationError({ ...first.failure, faults }, { cause: first })
 }
 
-function add(
-  total: { created: number; duplicates: number; readonly conflicts: number[] },
-  receipt: Receipt,
-  part: readonly number[],
-): void {
-  total.created += receipt.counts.created
-  total.duplicates += receipt.counts.duplicate
-  if (receipt.counts.conflict === 0) return
-  total.conflicts.push(...part.filter((_, at) => receipt.at(at).status === 'conflict'))
+function add(outcome: Outcome, receipt: Receipt, part: readonly number[]): void {
+  const { created, duplicate, conflict } = receipt.counts
+  outcome.created += created
+  outcome.duplicates += duplicate
+  if (duplicate + conflict === 0) return
+  for (const [at, index] of part.entries()) {
+    const { status, sensorId } = receipt.at(at)
+    if (status === 'conflict') outcome.conflicts.push(index)
+    if (status === 'duplicate') outcome.repeated.push({ index, sensorId })
+  }
 }

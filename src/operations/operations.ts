@@ -240,6 +240,8 @@ export interface ImportOrder extends OfUser {
    * time and temperature. `null`: its event id alone decides.
    */
   readonly equalsBefore: readonly (number | null)[]
+  /** Whether none may be stored before those that come before it. */
+  readonly isInOrder: boolean
 }
 
 export interface ImportReceipt {
@@ -247,6 +249,13 @@ export interface ImportReceipt {
   readonly duplicates: number
   /** Indexes of measurements whose event id was accepted before with different content. */
   readonly conflicts: readonly number[]
+  /** Those of the duplicates that were stored in a sensor that has been deleted since. */
+  readonly deleted: readonly DeletedMeasurement[]
+}
+
+interface DeletedMeasurement {
+  readonly index: number
+  readonly sensorId: number
 }
 
 export interface OperationsSettings {

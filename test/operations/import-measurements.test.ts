@@ -16,6 +16,8 @@ import { DAY_MS } from '../../src/domain/time.ts'
 import { importMeasurements } from '../../src/operations/import-measurements.ts'
 import { OperationError } from '../../src/operations/operations.ts'
 import type { ImportOrder, Operations } from '../../src/operations/operations.ts'
+import type { Submission } from '../../src/domain/measurement.ts'
+import type { ReadBarrier } from '../../src/ports/journal-queue.ts'
 import type { MeasurementReader } from '../../src/ports/measurement-store.ts'
 import { send, sendBatch, sendBatches } from '../support/http.ts'
 import { startService } from '../support/service.ts'
@@ -157,13 +159,35 @@ describe('importing measurements', () => {
       expect(await importText(service, file)).to.deep.equal({ created: 0, duplicates: 6_005 })
     })
 
-    it('takes a deleted sensor for one that has nothing', async () => {
-      const one = { sn: 'gone', atMs: START_MS, temp: 3 }
-      const sent = await sendBatch(service.url, token, [bodyOf(one)])
-      const id = (sent.body.data.measurements as { sensor_id: number }[])[0]?.sensor_id
-      await send(service.url, { method: 'DELETE', path: `/api/v1/sensors/${id}`, token })
-      const counts = { created: 1, duplicates: 0 }
-      expect(await importText(service, csvOf([one]))).to.deep.equal(counts)
+    it('takes a deleted sensor for one that has nothing, each time it is', async () => {
+      const user = 'deleting@example.org'
+      const ofUser = await service.createToken(user)
+      const gone = [0, 0, 1].map((ms) => ({ sn: 'gone', atMs: START_MS + ms, temp: 3 }))
+      await sendBatch(service.url, ofUser, gone.map(bodyOf))
+      for (let time = 0; time < 3; time++) {
+        const [sensor] = await service.operations.listSensors({ user })
+        await service.operations.deleteSensor({ id: sensor?.id ?? 0 })
+        const counts = { created: 3, duplicates: 0 }
+        expect(await importText(service, csvOf(gone), { user })).to.deep.equal(counts)
+        const again = { created: 0, duplicates: 3 }
+        expect(await importText(service, csvOf(gone), { user })).to.deep.equal(again)
+      }
+    })
+
+    it('counts lines with event ids among the equal ones', async () => {
+      const user = 'both@example.org'
+      await service.createToken(user)
+      const [named, plain] = [
+        { sn: 'both', atMs: START_MS, temp: 7, eventId: 'q2' },
+        { sn: 'both', atMs: START_MS, temp: 7 },
+      ]
+      const counts = (created: number, duplicates: number) => ({ created, duplicates })
+      const add = async (...lines: Reading[]) => importText(service, csvOf(lines), { user })
+      // As if it had been interrupted there.
+      expect(await add(named)).to.deep.equal(counts(1, 0))
+      expect(await add(named, plain)).to.deep.equal(counts(1, 1))
+      expect(await add(named, plain)).to.deep.equal(counts(0, 2))
+      expect(await add(plain, named, plain)).to.deep.equal(counts(1, 2))
     })
 
     it('lists a bounded number of periods, and none too few', async () => {
@@ -186,6 +210,12 @@ describe('importing measurements', () => {
   })
 })
 
+const NO_SENSORS = {
+  control: { findSensors: async () => [] },
+  progress: {} as ReadBarrier,
+  reader: {} as MeasurementReader,
+}
+
 describe('an import', () => {
   let service: TestService
   before(async () => {
@@ -194,31 +224,57 @@ describe('an import', () => {
   })
   after(() => service?.stop())
 
-  it('loses none of several equal lines when it was interrupted', async () => {
+  it('compares what daemons send on the day of the import, while it runs', async () => {
+    const user = 'today@example.org'
+    const ofUser = await service.createToken(user)
+    const rules = await service.operations.importRules({ user })
+    const atMs = Math.floor(rules.measuredAtMsMax / DAY_MS) * DAY_MS
+    const old = { sn: 'today', atMs: START_MS, temp: 1 }
+    const fresh = { sn: 'today', atMs, temp: 2 }
+    const { operations } = service
+    const sending = {
+      importRules: operations.importRules,
+      importMeasurements: operations.importMeasurements,
+      listMeasuredPeriods: async (order: Parameters<Operations['listMeasuredPeriods']>[0]) => {
+        const periods = await operations.listMeasuredPeriods(order)
+        const { status } = await sendBatch(service.url, ofUser, [bodyOf(fresh)])
+        expect(status).to.equal(201)
+        return periods
+      },
+    } as Partial<Operations> as Operations
+    const outcome = await importText({ operations: sending }, csvOf([old, fresh]), { user })
+    expect(outcome).to.deep.equal({ created: 1, duplicates: 1 })
+  })
+
+  it('stores of equal lines none before those that come before it', async () => {
     const { operations } = service
     const lines = Array.from({ length: 1_000 }, (_, at) => {
       return { sn: 'twice', atMs: START_MS + (at % 999), temp: 1 }
     })
-    // As if of what is committed at once only the last had come through.
+    const submitted: number[] = []
+    const failing = {
+      clock: { nowMs: () => START_MS, monotonicMs: () => 0 },
+      submissions: {
+        submit: async ({ measurements }: Submission) => {
+          submitted.push(measurements.length)
+          throw new Error('interrupted')
+        },
+      },
+    }
     const interrupted = {
       importRules: operations.importRules,
       listMeasuredPeriods: operations.listMeasuredPeriods,
-      importMeasurements: async (order: ImportOrder) => {
-        const last = order.measurements.slice(-500)
-        await operations.importMeasurements({
-          user: order.user,
-          measurements: last,
-          equalsBefore: order.equalsBefore.slice(-500),
-        })
-        throw new Error('interrupted')
-      },
+      importMeasurements: (order: ImportOrder) =>
+        importMeasurements({ ...NO_SENSORS, ...failing }, 1, order),
     } as Partial<Operations> as Operations
-    const outcome = importText({ operations: interrupted }, csvOf(lines))
-    expect(await outcome.catch((error: Error) => error.message)).to.equal('interrupted')
-    await importText(service, csvOf(lines))
-    const [sensor] = await operations.listSensors({ user: USER })
-    const { measurements } = await operations.previewSensorDeletion({ id: sensor?.id ?? 0 })
-    expect(measurements).to.equal(1_000)
+    for (const [file, parts] of [
+      [csvOf(lines), [500]],
+      [csvOf(lines.slice(0, 999)), [500, 499]],
+    ] as const) {
+      const outcome = importText({ operations: interrupted }, file)
+      expect(await outcome.catch((error: Error) => error.message)).to.equal('interrupted')
+      expect(submitted.splice(0)).to.deep.equal(parts)
+    }
   })
 
   const wrong = [
@@ -231,7 +287,8 @@ describe('an import', () => {
   for (const { equalsBefore, says } of wrong) {
     it(`refuses ${JSON.stringify(equalsBefore)} for what is before a line`, async () => {
       const one = { eventId: 'x', serialNumber: 'x', tempCelsius: 1, measuredAtMs: START_MS }
-      const order = { user: USER, measurements: [one], equalsBefore: equalsBefore as number[] }
+      const counts = equalsBefore as number[]
+      const order = { user: USER, measurements: [one], equalsBefore: counts, isInOrder: true }
       const outcome = service.operations.importMeasurements(order)
       expect(await outcome.catch((error: Error) => error.message)).to.match(says)
     })
@@ -277,12 +334,21 @@ describe('importing what is not readable yet', () => {
     const one = { eventId: 'x', serialNumber: 'A1', tempCelsius: 1, measuredAtMs: START_MS }
     const other = { ...one, measuredAtMs: START_MS + 400 * DAY_MS, eventId: 'y' }
     const store = (measurements: readonly (typeof one)[]) =>
-      importMeasurements(sources, 1, { measurements, equalsBefore: measurements.map(() => 0) })
+      importMeasurements(sources, 1, {
+        measurements,
+        equalsBefore: measurements.map(() => 0),
+        isInOrder: false,
+      })
     const failure = await store([other, one]).catch((error: OperationError) => error.failure)
     expect(failure).to.include({ kind: 'failed', retryAfterSeconds: 1 })
     expect(submitted).to.deep.equal([])
     isReadable = true
-    expect(await store([one])).to.deep.equal({ created: 0, duplicates: 1, conflicts: [] })
+    expect(await store([one])).to.deep.equal({
+      created: 0,
+      duplicates: 1,
+      conflicts: [],
+      deleted: [],
+    })
     expect(submitted).to.deep.equal([])
   })
 })

@@ -53,6 +53,7 @@ const operations: Operations = {
     created: measurements.length,
     duplicates: 0,
     conflicts: [],
+    deleted: [],
   }),
 }
 
@@ -99,9 +100,10 @@ describe('OperationsSocket', () => {
     expect(user).to.deep.equal({ id: 1, email: 'ä@example.org', name: 'ä@example.org' })
     const measurement = { eventId: 'e', serialNumber: 's', tempCelsius: 1, measuredAtMs: 2 }
     const measurements = Array.from({ length: 4_000 }, () => measurement)
-    const order = { user: 'a', measurements, equalsBefore: measurements.map(() => 0) }
+    const equalsBefore = measurements.map(() => 0)
+    const order = { user: 'a', measurements, equalsBefore, isInOrder: true }
     const receipt = await client.operations.importMeasurements(order)
-    expect(receipt).to.deep.equal({ created: 4_000, duplicates: 0, conflicts: [] })
+    expect(receipt).to.deep.equal({ created: 4_000, duplicates: 0, conflicts: [], deleted: [] })
     await client.close()
   })
 

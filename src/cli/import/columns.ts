@@ -13,6 +13,8 @@ export type NamedColumns = Readonly<Partial<Record<ColumnRole, string>>>
 export interface Columns {
   /** Each role's column name as the file spells it. */
   readonly names: Readonly<Partial<Record<ColumnRole, string>>>
+  /** Columns that say the unit of the line's temperature. */
+  readonly units: readonly string[]
   /** Whether times without a zone are UTC, because the column says so. */
   readonly isUtc: boolean
 }
@@ -31,6 +33,8 @@ const OPTIONS: Readonly<Record<ColumnRole, string>> = {
   sn: '--column-sn',
   eventId: '--column-event-id',
 }
+
+const UNIT_COLUMN = /^(?:temp(?:erature)?[_. -]?)?units?$|^unit[_. -]?of[_. -]?measurement$/i
 
 const UNIT_NAMES: Readonly<Record<TemperatureUnit, string>> = {
   C: 'degrees Celsius',
@@ -69,6 +73,7 @@ export function findColumns(
       ...(sn === undefined ? {} : { sn }),
       ...(eventId === undefined ? {} : { eventId }),
     },
+    units: found.filter((column) => UNIT_COLUMN.test(column.trim())),
     isUtc: isInUtc(timestamp),
   }
 }
@@ -99,9 +104,10 @@ function findColumn(
     if (column !== undefined) return column
     throw usage(`the file has no column "${name}"`, `It has ${list(found)}.`)
   }
+  const alike = found.filter((column) => KNOWN[role].includes(plainName(column, role)))
+  const fitting = role === 'temp' ? inUnit(alike, unit) : alike
   for (const known of KNOWN[role]) {
-    const alike = found.filter((column) => plainName(column, role) === known)
-    const matching = role === 'temp' ? inUnit(alike, unit) : alike
+    const matching = fitting.filter((column) => plainName(column, role) === known)
     if (matching.length > 1) {
       throw usage(
         `more than one column for ${role}: ${list(matching)}`,

@@ -1,25 +1,31 @@
 // When sensors had measurements before an import stored any of them. Only lines of these periods
-// are compared with what is stored: the others cannot be there, and the import never waits until
-// what it has stored itself can be read.
+// are compared with what is stored, and those of the day of the import, on which daemons send
+// meanwhile: the others cannot be there, and the import need not wait for what it stored itself.
 
 import type { SubmittedMeasurement } from '../../domain/measurement.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
+import { DAY_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
-import type { Operations } from '../../operations/operations.ts'
+import type { ImportRules, Operations } from '../../operations/operations.ts'
 
 export class PeriodsBefore {
   readonly #operations: Pick<Operations, 'listMeasuredPeriods'>
   readonly #user: string
+  readonly #todayMs: number
   /** By the key of the serial number. */
   readonly #periods = new Map<string, readonly TimeRange[]>()
 
-  constructor(operations: Pick<Operations, 'listMeasuredPeriods'>, user: string) {
+  constructor(
+    operations: Pick<Operations, 'listMeasuredPeriods'>,
+    { user, rules }: { readonly user: string; readonly rules: ImportRules },
+  ) {
     this.#operations = operations
     this.#user = user
+    this.#todayMs = Math.floor(rules.measuredAtMsMax / DAY_MS) * DAY_MS
   }
 
   /**
-   * Whether each of the measurements is of such a period; to be called before any is stored.
+   * Whether each of the measurements is to be compared; to be called before any is stored.
    *
    * @throws OperationError if it cannot be known now
    */
@@ -33,7 +39,7 @@ export class PeriodsBefore {
     return measurements.map(({ serialNumber, measuredAtMs }) => {
       const atMs = measuredAtMs ?? 0
       const isAt = ({ startMs, stopMs }: TimeRange) => startMs <= atMs && atMs < stopMs
-      return periods.get(serialNumber)?.some(isAt) ?? false
+      return atMs >= this.#todayMs || periods.get(serialNumber)?.some(isAt) === true
     })
   }
 

@@ -7,9 +7,10 @@
 import { hash } from 'node:crypto'
 import type { SubmittedMeasurement } from '../../domain/measurement.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
-import { celsiusOf } from '../../domain/temperature-unit.ts'
+import { celsiusOf, unitNamed } from '../../domain/temperature-unit.ts'
 import { formFault } from '../../operations/check-measurement.ts'
 import type { RuleCheck } from '../../operations/check-measurement.ts'
+import { failed } from '../../operations/operations.ts'
 import type { Columns } from './columns.ts'
 import { EqualLines } from './equal-lines.ts'
 import type { LocalTimes } from './local-times.ts'
@@ -32,6 +33,8 @@ export interface ReaderSettings {
 export type ReadResult =
   | { readonly measurement: SubmittedMeasurement; readonly fault?: undefined }
   | { readonly measurement?: undefined; readonly fault: string }
+
+export const FILE_CHANGED = 'the file was changed while it was imported'
 
 const UNITS = { C: 'celsius', F: 'fahrenheit', K: 'kelvin' } as const
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
@@ -59,6 +62,10 @@ export class MeasurementReader {
     const cell = (name: string | undefined) => (name === undefined ? undefined : values[name])
     const { atMs: measuredAtMs, fault: wrongTime } = this.#times.read(cell(names.timestamp))
     if (wrongTime !== undefined) return { fault: wrongTime }
+    const otherUnit = columns.units.map(cell).find((said) => isOtherUnit(said, unit))
+    if (otherUnit !== undefined) {
+      return { fault: `the unit ${JSON.stringify(otherUnit)} is not ${UNITS[unit]}: see --unit` }
+    }
     const serialNumber = this.#settings.serialNumber ?? trimmed(cell(names.sn))
     const tempCelsius = toCelsius(parseNumber(cell(names.temp), hasDecimalComma), unit)
     const eventId = cell(names.eventId) ?? ''
@@ -81,8 +88,10 @@ export class MeasurementReader {
 /** A measurement with its event id in an import. */
 export interface NamedMeasurement {
   readonly measurement: SubmittedMeasurement
-  /** How many equal ones are before it in the file; `null`: it has an event id of its own. */
-  readonly equalsBefore: number | null
+  /** Whether the event id is the file's. */
+  readonly hasOwnId: boolean
+  /** How many equal ones are before it in the file, with whatever event ids. */
+  readonly equalsBefore: number
 }
 
 /** Which sensors have their measurements in time order in a file, by key. */
@@ -117,23 +126,30 @@ export class EventNames {
     this.#order = order
   }
 
+  /** @throws OperationError if the order of the file is not what it was */
   named(measurement: SubmittedMeasurement): NamedMeasurement {
     const { eventId, serialNumber, measuredAtMs, tempCelsius } = measurement
-    if (eventId !== null) return { measurement, equalsBefore: null }
+    const hasOwnId = eventId !== null
     const key = serialNumberKey(serialNumber)
+    const isOrdered = this.#order?.isOrdered(key) === true
+    if (hasOwnId && isOrdered) {
+      const before = this.#countAtLastTime(key, measuredAtMs ?? 0, tempCelsius)
+      return { measurement, hasOwnId, equalsBefore: before }
+    }
     const digest = hash('sha256', `${key} ${measuredAtMs} ${tempCelsius}`, 'buffer')
-    const equalsBefore =
-      this.#order?.isOrdered(key) === true
-        ? this.#countAtLastTime(key, measuredAtMs ?? 0, tempCelsius)
-        : this.#equalLines.countBefore(digest)
+    const equalsBefore = isOrdered
+      ? this.#countAtLastTime(key, measuredAtMs ?? 0, tempCelsius)
+      : this.#equalLines.countBefore(digest)
+    if (hasOwnId) return { measurement, hasOwnId, equalsBefore }
     const number = equalsBefore === 0 ? '' : `-${equalsBefore}`
     const name = `import-${digest.toString('hex', 0, 16)}${number}`
     const named = { eventId: name, serialNumber, measuredAtMs, tempCelsius }
-    return { measurement: named, equalsBefore }
+    return { measurement: named, hasOwnId, equalsBefore }
   }
 
   #countAtLastTime(sensorKey: string, atMs: number, tempCelsius: number): number {
     let last = this.#lastLines.get(sensorKey)
+    if (last !== undefined && atMs < last.atMs) throw failed(FILE_CHANGED)
     if (last?.atMs !== atMs) {
       last = { atMs, counts: new Map() }
       this.#lastLines.set(sensorKey, last)
@@ -152,6 +168,10 @@ function parseNumber(value: unknown, hasDecimalComma: boolean): unknown {
 
 function toCelsius(value: unknown, unit: TemperatureUnit): unknown {
   return typeof value === 'number' ? celsiusOf(value, UNITS[unit]) : value
+}
+
+function isOtherUnit(said: unknown, unit: TemperatureUnit): boolean {
+  return typeof said === 'string' && said.trim() !== '' && unitNamed(said) !== UNITS[unit]
 }
 
 function trimmed(value: unknown): unknown {

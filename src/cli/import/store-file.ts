@@ -4,7 +4,6 @@
 // An interrupted import can be run again: what was stored is then a duplicate.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { submissionMeasurementsMax } from '../../domain/limits.ts'
 import { RuleCheck } from '../../operations/check-measurement.ts'
 import { OperationError, failureOf, importMeasurementsMax } from '../../operations/operations.ts'
 import type {
@@ -15,7 +14,7 @@ import type {
 } from '../../operations/operations.ts'
 import { printNote } from '../terminal/print.ts'
 import type { Progress } from '../terminal/progress.ts'
-import { EventNames, MeasurementReader } from './read-measurements.ts'
+import { EventNames, FILE_CHANGED, MeasurementReader } from './read-measurements.ts'
 import type { NamedMeasurement, ReaderSettings, TimeOrder } from './read-measurements.ts'
 import { PeriodsBefore } from './periods-before.ts'
 import type { FileRecord, RecordSource } from './read-records.ts'
@@ -99,10 +98,7 @@ export async function storeFile(
     sender.totals.lines++
     const { measurement, fault } = reader.read(record)
     if (measurement === undefined) await sender.reject(record, fault)
-    else {
-      const named = names.named(measurement)
-      batch.push({ record, measurement: named.measurement, equalsBefore: named.equalsBefore })
-    }
+    else batch.push({ record, ...names.named(measurement) })
     if (batch.length < importMeasurementsMax) continue
     await send(batch)
     batch = []
@@ -130,35 +126,23 @@ class Sender {
     this.#job = job
     this.#operations = operations
     this.#rejects = rejects
-    this.#before = new PeriodsBefore(operations, job.user)
+    this.#before = new PeriodsBefore(operations, job)
   }
 
   async reject(record: FileRecord, fault: string): Promise<void> {
     if (this.#rejects === undefined) {
-      const message = `line ${record.line}: ${fault}: the file was changed while it was imported`
+      const message = `line ${record.line}: ${fault}: ${FILE_CHANGED}`
       throw new OperationError({ kind: 'failed', message })
     }
     note(this.totals.rejected, record, fault)
     await this.#rejects.add(record, fault)
   }
 
-  /**
-   * Of equal lines none is stored before those that come before it, else the next import of the
-   * file would take the one that is stored for the first: they are not committed concurrently.
-   */
   async send(batch: readonly ImportLine[]): Promise<void> {
-    const hasEqual = batch.some(({ equalsBefore }) => (equalsBefore ?? 0) > 0)
-    const atOnce = hasEqual ? submissionMeasurementsMax : batch.length
-    for (let start = 0; start < batch.length; start += atOnce) {
-      await this.#sendAll(batch.slice(start, start + atOnce))
-    }
-  }
-
-  async #sendAll(lines: readonly ImportLine[]): Promise<void> {
-    let rest = lines
+    let rest = batch
     while (rest.length > 0) {
       try {
-        return await this.#settle(rest, await this.#store(rest))
+        rest = await this.#settle(rest, await this.#store(rest))
       } catch (error) {
         rest = await this.#withoutFaulty(rest, error)
       }
@@ -182,10 +166,12 @@ class Sender {
     const { user, keepsEqual } = this.#job
     const measurements = batch.map(({ measurement }) => measurement)
     const areCompared = keepsEqual ? [] : await this.#before.cover(measurements)
-    const equalsBefore = batch.map((line, at) => {
-      return areCompared[at] === true ? line.equalsBefore : null
+    const equalsBefore = batch.map(({ hasOwnId, equalsBefore: before }, at) => {
+      return areCompared[at] === true && !hasOwnId ? before : null
     })
-    return { user, measurements, equalsBefore }
+    // Else the next import of the file would take a later one for the first that is not stored.
+    const isInOrder = batch.some((line) => line.equalsBefore > 0)
+    return { user, measurements, equalsBefore, isInOrder }
   }
 
   /** Once: whoever sees it knows what to look at, as long as it takes. */
@@ -198,9 +184,20 @@ class Sender {
     printNote(`nothing is stored now, trying again: ${why}`)
   }
 
-  async #settle(batch: readonly ImportLine[], receipt: ImportReceipt): Promise<void> {
+  /**
+   * @returns what is to be sent again under another name: its sensor was deleted after an import
+   *   had named it so
+   */
+  async #settle(
+    batch: readonly ImportLine[],
+    receipt: ImportReceipt,
+  ): Promise<readonly ImportLine[]> {
+    const again = receipt.deleted.flatMap(({ index, sensorId }) => {
+      const line = batch[index]
+      return line === undefined || line.hasOwnId ? [] : [renamed(line, sensorId)]
+    })
     this.totals.created += receipt.created
-    this.totals.duplicates += receipt.duplicates
+    this.totals.duplicates += receipt.duplicates - again.length
     for (const index of receipt.conflicts) {
       const line = batch[index]
       if (line === undefined) continue
@@ -209,6 +206,7 @@ class Sender {
       note(this.totals.conflicts, line.record, fault)
       await this.#rejects?.add(line.record, fault)
     }
+    return again
   }
 
   /** What is left to send after a refusal that names measurements; any other refusal is final. */
@@ -226,6 +224,12 @@ class Sender {
     for (const { record, detail } of faulty) await this.reject(record, detail)
     return batch.filter((_, index) => !details.has(index))
   }
+}
+
+/** The name that it has after the deletion of a sensor: importing it twice still stores it once. */
+function renamed(line: ImportLine, deletedSensorId: number): ImportLine {
+  const eventId = (line.measurement.eventId ?? '').replace(/(?:-d\d+)?$/, `-d${deletedSensorId}`)
+  return { ...line, measurement: { ...line.measurement, eventId } }
 }
 
 function retryAfterSeconds(error: unknown): number | undefined {

@@ -25,16 +25,17 @@ const OF_LETTER = /^(t|te?mp.*|dwp|dewpt|in)$/
 const LETTERED = new Set(
   (
     'sensor probe channel ch port zone room group station logger node box rack tank line type ' +
-    'thermocouple'
+    'thermocouple building house hall label lbl'
   ).split(' '),
 )
 /** The first that fits counts. */
 const UNIT_WORDS: readonly (readonly [RegExp, Unit])[] = [
   [/^[md]?°(?!c$|f$|k$|cel$)\p{L}{1,2}$|^m°|(rankine|r[eé]aumur)$/u, 'other'],
   [/^(milli|deci|centi(?!grade)|tenths?$|hundredths?$)/, 'other'],
-  [/(celsius|celcius|centigrade)$|^°?cel$|^°c$/, 'C'],
-  [/(fahrenheit|farenheit)$|^°f$/, 'F'],
+  [/(celsius|celcius|centigrade)$|^°?cel$|^°c$|^metric$/, 'C'],
+  [/fahr|farenh|^°f$|^imperial$/, 'F'],
   [/kelvins?$|^°k$/, 'K'],
+  [/^[mdc](deg|[cfk]$)/, 'other'],
 ]
 const LETTERS: ReadonlyMap<string, TemperatureUnit> = new Map([
   ['c', 'C'],
@@ -49,9 +50,9 @@ const OTHER_QUANTITIES = new Set(
     'ms adc counts'
   ).split(' '),
 )
-/** In brackets: tenths of a degree, degrees per hour, percent. */
-const OTHER_MEASURE =
-  /^%|^[\d./]+\s?[x×*·]?\s?°|(°\s?|\b)[cfk]\s?([x×*·]\s?\d|\/\s?(\d|[smhdw]|kw))/u
+/** In brackets: percent, tenths of a degree; degrees per hour. */
+const SCALED = /^%|^[x×*·]?\s?[\d./]+\s?[x×*·]?\s?(?:°|[cfk]$)/u
+const CHANGE = /(?:°\s?|\b)[cfk]\s?(?:[x×*·]\s?\d|\/\s?(?:\d|[smhdw]|kw))/u
 
 /** @param column the name as the file spells it */
 export function readTemperatureName(column: string): TemperatureName {
@@ -79,6 +80,7 @@ function withPlainSigns(column: string): string {
     .normalize('NFKC')
     .replace(/(?<=\p{Ll}{2}|\d|\bt)(?=\p{Lu})/gu, ' ')
     .toLowerCase()
+    .replace(/(?<![\p{L}\p{N}.])(?:[o0⁰ø]|\\x?u?(?:00)?b0)\s?(?=[cfk](?![\p{L}\p{N}]))/gu, '°')
     .replace(/°\s+(?=[cfk](?![\p{L}]))/gu, '°')
     .replace(/(?<![\p{L}°])([cfk])\s?°(?![\p{L}])/gu, '°$1')
     .replace(/(?<!(?<!\p{L})[md])°(?=\p{L})/gu, ' °')
@@ -92,9 +94,9 @@ function unitsOf(content: string): Unit[] {
     .split(/[,;]/)
     .flatMap((part) => {
       const plain = part.replaceAll(/["']/g, '').trim()
-      if (OTHER_QUANTITIES.has(plain) || OTHER_MEASURE.test(plain)) return ['other']
+      if (OTHER_QUANTITIES.has(plain) || SCALED.test(plain) || CHANGE.test(plain)) return ['other']
       const words = wordsOf(plain)
-      return words.flatMap((_, at) => unitOfWord(words, at, words.length === 1) ?? [])
+      return words.flatMap((_, at) => unitOfWord(words, at, mayStandAlone(words, at)) ?? [])
     })
 }
 
@@ -113,6 +115,12 @@ function unitOfWord(words: readonly string[], at: number, isUnitAlone: boolean):
   const isOfTemperature = OF_LETTER.test(at === 0 ? after : before)
   const isUnit = isUnitAlone || isOfDegrees || isOfTemperature
   return isUnit && after !== 'type' ? LETTERS.get(word) : undefined
+}
+
+/** In brackets F and K are units, unless they tell things apart, as in `(probe F)`. */
+function mayStandAlone(words: readonly string[], at: number): boolean {
+  if (words.length === 1) return true
+  return words[at] !== 'c' && !words.slice(0, at).some((word) => LETTERED.has(word))
 }
 
 function isLastLetter(words: readonly string[], at: number): boolean {

@@ -28,10 +28,19 @@ describe('findColumns', () => {
     })
   }
 
+  it('prefers a column in the unit that is asked for', () => {
+    const find = (unit: 'F' | undefined, ...columns: string[]) =>
+      findColumns(['time', ...columns], {}, true, unit).names.temp
+    expect(find(undefined, 'temp', 'temperature_c')).to.equal('temperature_c')
+    expect(find(undefined, 'temp_f', 'temperature')).to.equal('temperature')
+    expect(find('F', 'temp', 'temperature_f')).to.equal('temperature_f')
+  })
+
   it('takes a file without serial numbers when the sensor is named', () => {
     const columns = findColumns(['time (UTC)', 'temperature (celsius)'], {}, true, 'C')
     expect(columns).to.deep.equal({
       names: { timestamp: 'time (UTC)', temp: 'temperature (celsius)' },
+      units: [],
       isUtc: true,
     })
   })
@@ -104,6 +113,7 @@ describe('findColumns', () => {
       ['temp_f', 'TEMP_F', 'tempf', 'TempF', 'temp (deg F)', 'Temp.(F)', 'Temp ( F )', '°F', '℉'],
       ['fahrenheit', 'FAHRENHEIT', 'Temp (ºF)', 'Temp (˚F)', 'Temp (℉)', 'Temperature（°F）'],
       ['\uFEFFtemp_f ', 'temp (F, avg)', 'Temp (\uFFFDF)', 'degrees F', 'Temp F°', 'temp [degF]'],
+      ['Temp (oF)', 'Temp (avg F)', 'Temp (F 2m)', 'temp (fahr.)', 'Temp (0F)', 'temp (imperial)'],
       ['temp {f}', 'Temp/°F', 'F Temp', 'temp_degf', 'temperaturefahrenheit'],
     ],
     K: [['temp (K)', 'Temperature [unit="K"]', 'Temperature in Kelvin', 'temp_k', 'kelvins', '°K']],
@@ -122,7 +132,19 @@ describe('findColumns', () => {
     }
   }
 
-  const named = ['T [K]', 'Outdoor_F', 'dewpoint_f', 'F', 'tF', 'tempinf', 'Sea_Temp (K)']
+  const named = [
+    'Temp_Fahr',
+    'temp (0.1C)',
+    'temp (mdegC)',
+    'temp (dK)',
+    'T [K]',
+    'Outdoor_F',
+    'dewpoint_f',
+    'F',
+    'tF',
+    'tempinf',
+    'Sea_Temp (K)',
+  ]
   for (const column of named) {
     it(`does not take ${column} for degrees Celsius unless the operator says so`, () => {
       const find = (asked: 'C' | undefined) =>

@@ -24,7 +24,7 @@ function createReader(
   timeColumn = 'time',
 ) {
   const { unit = 'C' } = form
-  const columns = findColumns([timeColumn, 'temp', 'sn', 'event_id'], {}, false, unit)
+  const columns = findColumns([timeColumn, 'temp', 'sn', 'event_id', 'unit'], {}, false, unit)
   const usual = { serialNumber: undefined, unit, hasDecimalComma: false, localTimes: undefined }
   return new MeasurementReader(new RuleCheck({ ...RULES, ...rules }), {
     columns,
@@ -65,6 +65,20 @@ describe('MeasurementReader', () => {
     )
     const zoned = createReader().read(record({ time: '2020-01-01 02:00:00+02:00' }))
     expect(zoned.measurement?.measuredAtMs).to.equal(Date.UTC(2020, 0, 1))
+  })
+
+  it('takes a line in another unit for a bad one', () => {
+    for (const [said, fault] of [
+      ['°C', undefined],
+      [' deg C ', undefined],
+      ['', undefined],
+      ['F', 'the unit "F" is not celsius: see --unit'],
+      ['%', 'the unit "%" is not celsius: see --unit'],
+    ]) {
+      expect(createReader().read(record({ unit: said })).fault, said).to.equal(fault)
+    }
+    const { measurement } = createReader({}, { unit: 'F' }).read(record({ temp: '68', unit: '°F' }))
+    expect(measurement?.tempCelsius).to.equal(20)
   })
 
   const faults = [
