@@ -17,6 +17,16 @@ const SYSTEMS: ReadonlyMap<string, TemperatureUnit> = new Map([
 
 const KELVIN_OFFSET = 273.15
 
+/** Names of tags, fields and columns that say the unit of temperatures, and of nothing else. */
+export const OWN_UNIT = /^temp(?:erature)?[_. -]?units?(?:_str)?$/i
+/** Names of those that say the unit of whatever is beside them. */
+export const ANY_UNIT = /^(?:units?|unit[_. -]?of[_. -]?measurement)(?:_str)?$/i
+
+/** Whether what is called so says a unit. */
+export function isUnitName(name: string): boolean {
+  return OWN_UNIT.test(name) || ANY_UNIT.test(name)
+}
+
 /** Whether a text speaks of a unit of temperature, even if it is none that is known. */
 export function mentionsUnit(text: string): boolean {
   return MENTIONED.test(text)

@@ -4,12 +4,13 @@
 //
 // Only copies are remembered: a slice would keep the whole body in memory.
 
+import { isUnitName } from '../domain/temperature-unit.ts'
 import type { TemperatureUnit } from '../domain/temperature-unit.ts'
 import { aliasOf, headOfField, headOfSeries, SENDING_TAGS, SensorNaming } from './identity.ts'
 import type { IdentityHead, SensorNames, SerialNumberRules } from './identity.ts'
 import { copyText } from './point.ts'
 import type { Field, KnownSeries, SeriesKey, Tag } from './point.ts'
-import { isTemperature, isUnit, kindOf, saidUnitOf, unitOfField } from './temperature.ts'
+import { isTemperature, kindOf, saidUnitOf, unitOfField } from './temperature.ts'
 import type { SaidUnit, SeriesKind } from './temperature.ts'
 
 export interface SeriesRules extends SerialNumberRules {
@@ -124,7 +125,7 @@ export class Series implements SeriesKey {
   }
 
   #kindOfField(field: string): KnownField {
-    if (isUnit(field)) return UNIT
+    if (isUnitName(field)) return UNIT
     return isTemperature(this.#kind, field, this.#rules.fields) ? 'temperature' : 'other'
   }
 

@@ -1,6 +1,6 @@
 // Which fields of a point are temperatures, and in which unit.
 
-import { mentionsUnit, unitNamed } from '../domain/temperature-unit.ts'
+import { ANY_UNIT, mentionsUnit, OWN_UNIT, unitNamed } from '../domain/temperature-unit.ts'
 import type { TemperatureUnit } from '../domain/temperature-unit.ts'
 import type { SeriesKey } from './point.ts'
 import { decodeText } from './point.ts'
@@ -34,10 +34,6 @@ const TAGGED_UNITS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['unit', new Set([...UNITS.keys(), 'degrees_c', 'degrees_f'])],
   ['unit_of_measurement', new Set(UNITS.keys())],
 ])
-/** Tags and fields that say the unit of temperatures beside them, and of nothing else. */
-const OWN_UNIT = /^temp(?:erature)?[_. -]?units?(?:_str)?$/i
-/** Those that say the unit of whatever is beside them. */
-const ANY_UNIT = /^(?:units?|unit[_. -]?of[_. -]?measurement)(?:_str)?$/i
 /** Their `temperature` is a set point, not a measurement. */
 const SET_POINT_DOMAINS = new Set(['climate', 'water_heater'])
 /** All their values are set points. */
@@ -115,11 +111,6 @@ export function isTemperature(kind: SeriesKind, key: string, more: ReadonlySet<s
 export function tagOf({ tags }: SeriesKey, key: string): string | undefined {
   const value = tags.find((tag) => tag.key === key)?.value
   return value === undefined ? undefined : decodeText(value)
-}
-
-/** Whether a field says the unit of temperatures beside it. */
-export function isUnit(key: string): boolean {
-  return OWN_UNIT.test(key) || ANY_UNIT.test(key)
 }
 
 /** What tags and fields say of the unit of temperatures beside them. */

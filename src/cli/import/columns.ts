@@ -1,6 +1,7 @@
 // Finds the columns of an import by their names, ignoring blanks around them and their units:
 // `time (UTC)` is `time`, `Temp, °C (logger 1)` and `temp_c` are `temp`.
 
+import { isUnitName } from '../../domain/temperature-unit.ts'
 import { usage } from '../../operations/operations.ts'
 import { readTemperatureName } from './temperature-unit.ts'
 import type { TemperatureUnit } from './temperature-unit.ts'
@@ -33,8 +34,6 @@ const OPTIONS: Readonly<Record<ColumnRole, string>> = {
   sn: '--column-sn',
   eventId: '--column-event-id',
 }
-
-const UNIT_COLUMN = /^(?:temp(?:erature)?[_. -]?)?units?$|^unit[_. -]?of[_. -]?measurement$/i
 
 const UNIT_NAMES: Readonly<Record<TemperatureUnit, string>> = {
   C: 'degrees Celsius',
@@ -73,7 +72,7 @@ export function findColumns(
       ...(sn === undefined ? {} : { sn }),
       ...(eventId === undefined ? {} : { eventId }),
     },
-    units: found.filter((column) => UNIT_COLUMN.test(column.trim())),
+    units: found.filter((column) => isUnitName(column.trim())),
     isUtc: isInUtc(timestamp),
   }
 }
