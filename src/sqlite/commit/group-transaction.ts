@@ -6,6 +6,7 @@ import type { AcceptanceRules } from '../../domain/acceptance.ts'
 import { becomesLatest } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { PendingSensor } from './sensor-directory.ts'
+import { BulkStatement } from '../bulk-statement.ts'
 import type { Connection } from '../database.ts'
 import type { LedgerEpoch } from '../ledger/hot-ledger.ts'
 import { EntriesEncoder, ROW_MEASUREMENTS_MAX } from '../journal-row.ts'
@@ -16,14 +17,15 @@ const INSERT_SENSOR = `
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 const INSERT_ROW = `
   INSERT INTO journal (committed_at_ms, measurements, sensor_infos, entries) VALUES (?, ?, ?, ?)`
+
 /** Keeps the latest value by the rule of `becomesLatest`. */
-function upsertLatest(futureMsMax: number): string {
+function upsertLatest(db: Connection, futureMsMax: number): BulkStatement {
   const givesWay = `measured_at_ms > excluded.last_seen_at_ms + ${futureMsMax}`
   const isLatest = `excluded.measured_at_ms >= measured_at_ms OR ${givesWay}`
-  return `
+  const insert = `
     INSERT INTO sensor_latest (sensor_id, measured_at_ms, temp_celsius, last_seen_at_ms, data_seq,
-      oldest_at_ms, gave_way_at_ms)
-    VALUES (?, ?, ?, ?, ?, ?, ?)
+      oldest_at_ms, gave_way_at_ms) VALUES`
+  const conflict = `
     ON CONFLICT (sensor_id) DO UPDATE SET
       temp_celsius = iif(${isLatest}, excluded.temp_celsius, temp_celsius),
       measured_at_ms = iif(${isLatest}, excluded.measured_at_ms, measured_at_ms),
@@ -34,11 +36,15 @@ function upsertLatest(futureMsMax: number): string {
       before_seq = data_seq,
       oldest_at_ms = excluded.oldest_at_ms,
       data_seq = excluded.data_seq`
+  return new BulkStatement(db, insert, 7, conflict)
 }
 
-const UPSERT_DAY = `
-  INSERT INTO accepted_per_day (sensor_id, day, measurements) VALUES (?, ?, ?)
-  ON CONFLICT (sensor_id, day) DO UPDATE SET measurements = measurements + excluded.measurements`
+function upsertDay(db: Connection): BulkStatement {
+  const insert = 'INSERT INTO accepted_per_day (sensor_id, day, measurements) VALUES'
+  const conflict = `
+    ON CONFLICT (sensor_id, day) DO UPDATE SET measurements = measurements + excluded.measurements`
+  return new BulkStatement(db, insert, 3, conflict)
+}
 
 /** What a group adds for one sensor. */
 interface SensorNews {
@@ -74,8 +80,8 @@ export class GroupTransaction {
     this.#insertSensor =
       db.prepare<[number, number, string, string, string, number, number, number]>(INSERT_SENSOR)
     this.#insertRow = db.prepare<[number, number, string | null, Buffer]>(INSERT_ROW)
-    this.#upsertLatest = db.prepare<number[]>(upsertLatest(futureMsMax))
-    this.#upsertDay = db.prepare<[number, number, number]>(UPSERT_DAY)
+    this.#upsertLatest = upsertLatest(db, futureMsMax)
+    this.#upsertDay = upsertDay(db)
   }
 
   /**
@@ -104,14 +110,28 @@ export class GroupTransaction {
 
   #writeNews(changes: GroupChanges, seq: number): void {
     const { news, perDay } = summarise(changes, this.#futureMsMax)
+    const latest = this.#upsertLatest
+    const days = this.#upsertDay
+    // A group that found no room may have left some.
+    latest.clear()
+    days.clear()
     for (const [sensorId, own] of news) {
-      const latest = [own.measuredAtMs, own.tempCelsius, own.lastSeenAtMs] as const
-      this.#upsertLatest.run(sensorId, ...latest, seq, own.oldestAtMs, own.gaveWayAtMs)
+      latest.put(sensorId)
+      latest.put(own.measuredAtMs)
+      latest.put(own.tempCelsius)
+      latest.put(own.lastSeenAtMs)
+      latest.put(seq)
+      latest.put(own.oldestAtMs)
+      latest.put(own.gaveWayAtMs)
     }
+    latest.finish()
     for (const [sensorDay, count] of perDay) {
       const sensorId = Math.floor(sensorDay / DAYS_PER_SENSOR)
-      this.#upsertDay.run(sensorId, sensorDay - sensorId * DAYS_PER_SENSOR, count)
+      days.put(sensorId)
+      days.put(sensorDay - sensorId * DAYS_PER_SENSOR)
+      days.put(count)
     }
+    days.finish()
   }
 }
 

@@ -28,7 +28,7 @@ import {
 } from '../database.ts'
 import { hasRoomToMove } from '../log/empty-logs.ts'
 import { LogKeeper } from '../log/log-keeper.ts'
-import { BulkStatement } from './bulk-statement.ts'
+import { BulkStatement } from '../bulk-statement.ts'
 import { Rollups } from './rollups.ts'
 import { MEASUREMENT_MIGRATIONS } from './schema.ts'
 import { createSensorDeletions } from './sensor-deletion.ts'
@@ -87,8 +87,6 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   constructor(file: string) {
     const db = openForWriting(file, MEASUREMENT_MIGRATIONS, PAGE_BYTES)
     db.pragma('synchronous = NORMAL')
-    // Statements with several rows keep their undo data until they end, by default in a file.
-    db.pragma('temp_store = MEMORY')
     db.pragma(`cache_size = -${CACHE_KIB}`)
     this.#db = db
     this.#keeper = new LogKeeper(db, LOG_KEEPING)

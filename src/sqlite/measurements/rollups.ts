@@ -6,7 +6,7 @@
 
 import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow } from '../../domain/time.ts'
 import type { Connection } from '../database.ts'
-import { BulkStatement } from './bulk-statement.ts'
+import { BulkStatement } from '../bulk-statement.ts'
 import type { SummaryTable } from './schema.ts'
 
 const NO_SENSOR = 0

@@ -3,7 +3,7 @@
 // arguments of their own, since each element of an array costs a call back into JavaScript.
 
 import type { Statement } from 'better-sqlite3'
-import type { Connection } from '../database.ts'
+import type { Connection } from './database.ts'
 
 /** Sixteen rows give most of the gain; more only make the statement longer. */
 const ROWS = 16
