@@ -98,9 +98,6 @@ function prepare(db: Connection, file: string, makeTables: () => void): void {
   db.pragma('foreign_keys = ON')
   db.pragma(`cache_size = -${CACHE_KIB}`)
   db.pragma('busy_timeout = 5000')
-  // What a statement of several rows would undo: else it takes and lets go of 64 KiB each time, and
-  // lies in a file beyond that.
-  db.pragma('temp_store = MEMORY')
   db.transaction(makeTables).immediate()
   if (db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS_FULL) {
     throw new Error(`BUG: ${file} is not opened at synchronous=FULL`)

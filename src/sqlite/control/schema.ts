@@ -267,5 +267,8 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
 export function openControl(dataDir: string): Connection {
   const control = openForWriting(join(dataDir, CONTROL_FILE), CONTROL_MIGRATIONS)
   orDamaged(damagedFile(CONTROL_FILE), () => makeEventSecret(control))
+  // Statements with several rows keep their undo data until they end, by default in 64 KiB that are
+  // taken and given back each time, and in a file beyond.
+  control.pragma('temp_store = MEMORY')
   return control
 }

@@ -87,6 +87,8 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   constructor(file: string) {
     const db = openForWriting(file, MEASUREMENT_MIGRATIONS, PAGE_BYTES)
     db.pragma('synchronous = NORMAL')
+    // Statements with several rows keep their undo data until they end, by default in a file.
+    db.pragma('temp_store = MEMORY')
     db.pragma(`cache_size = -${CACHE_KIB}`)
     this.#db = db
     this.#keeper = new LogKeeper(db, LOG_KEEPING)
