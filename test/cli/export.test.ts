@@ -16,6 +16,7 @@ import { expectedLines, sendReadings } from '../support/exported.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { newBucket, useInflux } from '../support/influx.ts'
 import { newDatabase, usePostgres } from '../support/postgres.ts'
+import { someSensor } from '../support/some-sensor.ts'
 
 const USER = 'fleet@example.org'
 const ORDER = ['export', '--user', USER]
@@ -245,17 +246,7 @@ describe('thermolog export', () => {
 /** The temperatures of an export of them, read as an import reads them. */
 async function textOf(numbers: readonly number[], format: 'csv' | 'ndjson'): Promise<number[]> {
   const points = numbers.map((rawCelsius, at) => ({ measuredAtMs: at, rawCelsius }))
-  const sensor = {
-    id: 1,
-    userId: 1,
-    serialNumber: 'x',
-    alias: 'x',
-    compensationCelsius: 0,
-    createdAtMs: 0,
-    lastSeenAtMs: 0,
-    latest: null,
-    dataVersion: '0',
-  }
+  const sensor = someSensor({ serialNumber: 'x' })
   const days = [{ dayMs: 0, measurements: numbers.length }]
   const order = { sensors: [{ sensor, days }], range: { startMs: 0, stopMs: 1e9 }, format }
   const reader = { readRaw: () => Readable.from([points]) }

@@ -8,23 +8,15 @@ import {
   serialNumberKey,
 } from '../../src/domain/sensor.ts'
 import type { Sensor } from '../../src/domain/sensor.ts'
+import { someSensor } from '../support/some-sensor.ts'
 
 const NOW_MS = 1_800_000_000_000
 const LIMIT_MS = 900_000
 const AHEAD_MS = 300_000
 
 function sensor(lastSeenAtMs: number | null, measuredAtMs: number | null): Sensor {
-  return {
-    id: 1,
-    userId: 1,
-    serialNumber: 'A',
-    alias: 'A',
-    compensationCelsius: 0,
-    createdAtMs: 0,
-    lastSeenAtMs,
-    latest: measuredAtMs === null ? null : { measuredAtMs, rawCelsius: 1 },
-    dataVersion: '1',
-  }
+  const latest = measuredAtMs === null ? null : { measuredAtMs, rawCelsius: 1 }
+  return someSensor({ lastSeenAtMs, latest })
 }
 
 describe('compensate', () => {

@@ -15,6 +15,7 @@ import { HistoryReader, historyVersion } from '../../src/history/read-history.ts
 import { SqliteMeasurementReader } from '../../src/sqlite/measurements/measurement-reader.ts'
 import { SqliteMeasurementWriter } from '../../src/sqlite/measurements/measurement-writer.ts'
 import { batchOf, buoyMeasurements, collect, readBuoy } from '../support/measurements.ts'
+import { someSensor } from '../support/some-sensor.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -22,17 +23,7 @@ const DAY_MS = 86_400_000
 const NOW_MS = Date.UTC(2026, 10, 20)
 const START_MS = Date.UTC(2026, 2, 1)
 
-const SENSOR: Sensor = {
-  id: 1,
-  userId: 1,
-  serialNumber: '28FF641E93160434',
-  alias: 'Cellar',
-  compensationCelsius: 0,
-  createdAtMs: START_MS,
-  lastSeenAtMs: START_MS,
-  latest: null,
-  dataVersion: '7',
-}
+const SENSOR = someSensor({ createdAtMs: START_MS, lastSeenAtMs: START_MS })
 
 const ALL_READABLE: ReadBarrier = {
   waitUntilReadable: async () => true,

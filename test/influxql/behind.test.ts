@@ -10,6 +10,7 @@ import type { Sensors } from '../../src/sensors/sensors.ts'
 import { ask } from '../support/influxql.ts'
 import { send } from '../support/http.ts'
 import { startService } from '../support/service.ts'
+import { someSensor } from '../support/some-sensor.ts'
 
 const NOWHERE = {
   INFLUX_URL: 'http://127.0.0.1:9',
@@ -20,17 +21,7 @@ const NOWHERE = {
 
 const NOW_MS = Date.UTC(2026, 10, 20)
 
-const SENSOR = {
-  id: 1,
-  userId: 1,
-  serialNumber: 'A1',
-  alias: 'A1',
-  compensationCelsius: 0,
-  createdAtMs: 0,
-  lastSeenAtMs: null,
-  latest: null,
-  dataVersion: '7',
-}
+const SENSOR = someSensor()
 
 const MEASUREMENT = { sensorId: 1, measuredAtMs: NOW_MS - 1_000, rawCelsius: 20 }
 const TOTAL = { sensorId: 1, startMs: NOW_MS - 1_000, count: 1, sum: 20, min: 20, max: 20 }

@@ -9,23 +9,14 @@ import type { InfluxqlSources } from '../../src/influxql/answer-statement.ts'
 import { StatementError } from '../../src/influxql/scanner.ts'
 import type { MeasurementReader } from '../../src/ports/measurement-store.ts'
 import type { Sensors } from '../../src/sensors/sensors.ts'
+import { someSensor } from '../support/some-sensor.ts'
 
 const SENSORS = 10_000
 
 describe('the work of a statement', () => {
   const measurements = {} as MeasurementReader
   const list = Array.from({ length: SENSORS }, (_, at) => ({
-    sensor: {
-      id: at + 1,
-      userId: 1,
-      serialNumber: `S${at}`,
-      alias: `S${at}`,
-      compensationCelsius: 0,
-      createdAtMs: 0,
-      lastSeenAtMs: null,
-      latest: null,
-      dataVersion: '7',
-    },
+    sensor: someSensor({ id: at + 1, serialNumber: `S${at}`, alias: `S${at}` }),
     isOnline: false,
   }))
   const sources: InfluxqlSources = {

@@ -131,18 +131,14 @@ export class EventNames {
     const { eventId, serialNumber, measuredAtMs, tempCelsius } = measurement
     const hasOwnId = eventId !== null
     const key = serialNumberKey(serialNumber)
-    const isOrdered = this.#order?.isOrdered(key) === true
-    if (hasOwnId && isOrdered) {
-      const before = this.#countAtLastTime(key, measuredAtMs ?? 0, tempCelsius)
-      return { measurement, hasOwnId, equalsBefore: before }
-    }
-    const digest = hash('sha256', `${key} ${measuredAtMs} ${tempCelsius}`, 'buffer')
-    const equalsBefore = isOrdered
-      ? this.#countAtLastTime(key, measuredAtMs ?? 0, tempCelsius)
-      : this.#equalLines.countBefore(digest)
+    const digest = () => hash('sha256', `${key} ${measuredAtMs} ${tempCelsius}`, 'buffer')
+    const equalsBefore =
+      this.#order?.isOrdered(key) === true
+        ? this.#countAtLastTime(key, measuredAtMs ?? 0, tempCelsius)
+        : this.#equalLines.countBefore(digest())
     if (hasOwnId) return { measurement, hasOwnId, equalsBefore }
     const number = equalsBefore === 0 ? '' : `-${equalsBefore}`
-    const name = `import-${digest.toString('hex', 0, 16)}${number}`
+    const name = `import-${digest().toString('hex', 0, 16)}${number}`
     const named = { eventId: name, serialNumber, measuredAtMs, tempCelsius }
     return { measurement: named, hasOwnId, equalsBefore }
   }

@@ -2,15 +2,15 @@
 // `TempF`, `Temperature [unit="K"]`, `Temperatur in °C (LGR S/N: 1)`.
 
 export type TemperatureUnit = 'C' | 'F' | 'K'
+/** `other`: one that cannot be read, or several. */
+type Unit = TemperatureUnit | 'other'
 
 export interface TemperatureName {
   /** In lower case, without unit and brackets; `degrees` if nothing else is there. */
   readonly name: string
-  /** `other`: it says one that cannot be read, or several. `undefined`: it says none. */
-  readonly unit: TemperatureUnit | 'other' | undefined
+  /** `undefined`: it says none. */
+  readonly unit: Unit | undefined
 }
-
-type Unit = TemperatureUnit | 'other'
 
 /** The sign has many forms; some programs cannot write it. */
 const DEGREE_SIGNS = /[ºᵒ˚∘]|Â(?=°)|[*?\uFFFD](?=\s*[CFK]\b)/giu

@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { formatInstant } from '../../../src/domain/time.ts'
 import { HISTORY_FORMATS } from '../../../src/http/answers/history-text.ts'
+import { someSensor } from '../../support/some-sensor.ts'
 
 const instant = fc.integer({ min: Date.UTC(1969, 11, 1), max: Date.UTC(2030, 0, 1) })
 const value = fc.double({ noNaN: true, noDefaultInfinity: true })
@@ -23,17 +24,7 @@ const point = fc.oneof(
 
 const someChunks = fc.array(fc.array(point, { minLength: 1, maxLength: 4 }), { maxLength: 4 })
 
-const SENSOR = {
-  id: 7,
-  userId: 1,
-  serialNumber: 'A1',
-  alias: 'A1',
-  compensationCelsius: 0,
-  createdAtMs: 0,
-  lastSeenAtMs: null,
-  latest: null,
-  dataVersion: '',
-}
+const SENSOR = someSensor({ id: 7 })
 const QUESTION = {
   fromMs: 0,
   toMs: 3_600_000,
