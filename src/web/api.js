@@ -5,10 +5,12 @@
 // when closed. Only the page's own scripts run here (Content-Security-Policy), so no other can read
 // the token; signing out revokes it (sign-out.js) and deletes everything kept.
 
-import { nowMs } from './clock.js'
+import { nowMs, takeTime } from './clock.js'
 import { findHistory, forgetAll, keepHistories } from './kept.js'
+import { APP_NAME } from './names.js'
 
 const BASE = 'api/mobile/v1'
+const ANSWER_MS_MAX = 20_000
 const SESSION = 'thermolog.session'
 
 /**
@@ -59,16 +61,26 @@ export class Refused extends Error {
   }
 }
 
-/** No response: no network, or no service. */
+/** No response: no network, no service, or not in time. */
 export class NoAnswer extends Error {
   /**
    * @param {boolean} isUnsent the network was down, so the service did not receive the request
    * @param {ErrorOptions} [options]
    */
   constructor(isUnsent, options) {
-    super('The service did not respond.', options)
+    super(isLate(options?.cause) ? `${APP_NAME} does not answer.` : whyUnheard(), options)
     this.isUnsent = isUnsent
   }
+}
+
+/** Why nothing is heard from the service, as a sentence. */
+export function whyUnheard() {
+  return navigator.onLine ? `${APP_NAME} cannot be reached.` : 'You are offline.'
+}
+
+/** @param {unknown} cause */
+function isLate(cause) {
+  return cause instanceof DOMException && cause.name === 'TimeoutError'
 }
 
 /** @returns {Session | undefined} */
@@ -94,7 +106,7 @@ export function isSessionChange({ key }) {
 }
 
 /**
- * Makes a request and returns the raw response.
+ * Makes a request and returns the raw response, however long that takes without a signal.
  *
  * @param {string} path
  * @param {RequestInit & { headers?: Record<string, string> }} [order]
@@ -105,11 +117,13 @@ export async function request(path, order = {}) {
   const token = session()?.token
   const headers = { ...(token && { Authorization: `Bearer ${token}` }), ...order.headers }
   const isUnsent = !navigator.onLine
+  const askedAtMs = Date.now()
   const response = await fetch(BASE + path, { ...order, headers }).catch(
     (/** @type {Error} */ cause) => {
       throw cause.name === 'AbortError' ? cause : new NoAnswer(isUnsent, { cause })
     },
   )
+  takeTime(response, askedAtMs)
   if (response.ok) return response
   const problem = /** @type {object} */ (await response.json().catch(() => ({})))
   throw new Refused(response.status, problem)
@@ -123,7 +137,17 @@ export async function request(path, order = {}) {
  * @throws Refused, NoAnswer
  */
 export async function get(path, signal) {
-  return dataOf(await request(path, signal && { signal }))
+  return dataOf(await requestInTime(path, {}, signal))
+}
+
+/**
+ * @param {string} path
+ * @param {Parameters<typeof request>[1]} order
+ * @param {AbortSignal} [signal]
+ */
+function requestInTime(path, order, signal) {
+  const inTime = AbortSignal.timeout(ANSWER_MS_MAX)
+  return request(path, { ...order, signal: signal ? AbortSignal.any([signal, inTime]) : inTime })
 }
 
 /**
@@ -144,7 +168,7 @@ export async function dataOf(response) {
 /** Deletes what may already be gone. @param {string} path @throws Refused, NoAnswer */
 export async function remove(path) {
   try {
-    await request(path, { method: 'DELETE' })
+    await requestInTime(path, { method: 'DELETE' })
   } catch (error) {
     if (!(error instanceof Refused && error.status === 404)) throw error
   }
@@ -162,7 +186,8 @@ export function post(path, body, token) {
     ...(body && { 'Content-Type': 'application/json' }),
     ...(token && { Authorization: `Bearer ${token}` }),
   }
-  return request(path, { method: 'POST', headers, ...(body && { body: JSON.stringify(body) }) })
+  const order = { method: 'POST', headers, ...(body && { body: JSON.stringify(body) }) }
+  return requestInTime(path, order)
 }
 
 /**
@@ -174,7 +199,7 @@ export function post(path, body, token) {
 export async function patchSensor(id, changes) {
   const headers = { 'Content-Type': 'application/json' }
   const order = { method: 'PATCH', headers, body: JSON.stringify(changes) }
-  return dataOf(await request(`/sensors/${id}`, order))
+  return dataOf(await requestInTime(`/sensors/${id}`, order))
 }
 
 /**

@@ -2,7 +2,8 @@
 // in groups or as a table; search, filter and order. It stays in memory while a chart is shown, so
 // Back finds it unchanged.
 
-import { nowMs } from './clock.js'
+import { whyUnheard } from './api.js'
+import { onCorrection } from './clock.js'
 import { button, element, setText } from './element.js'
 import { DashboardTools } from './dashboard-tools.js'
 import { foundAmong, groupsOf, nameInGroup, sortByName } from './fleet-order.js'
@@ -38,6 +39,7 @@ export class DashboardView {
   #cards = new Map()
   /** All sensors as last sorted, by name. @type {Map<number, Sensor>} */
   #arranged = new Map()
+  /** In milliseconds of this page. */
   #arrangedAtMs = 0
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #arranging
@@ -71,6 +73,7 @@ export class DashboardView {
   constructor(fleet) {
     this.#fleet = fleet
     fleet.subscribe((changedId, fromMs) => this.#update(changedId, fromMs))
+    onCorrection(() => this.#sparklines.change(undefined, -Infinity), this.#closing.signal)
     const ticking = setInterval(() => this.#tick(), TICK_MS)
     this.#closing.signal.addEventListener('abort', () => clearInterval(ticking))
   }
@@ -151,7 +154,7 @@ export class DashboardView {
   #arrangeSoon() {
     if (this.#arranging !== undefined) return
     const restMs = this.#arranged.size === 0 ? 0 : ARRANGE_MS
-    const delayMs = Math.max(0, this.#arrangedAtMs + restMs - nowMs())
+    const delayMs = Math.max(0, this.#arrangedAtMs + restMs - performance.now())
     this.#arranging = setTimeout(() => this.#arrange(), delayMs)
   }
 
@@ -162,7 +165,7 @@ export class DashboardView {
     clearTimeout(this.#arranging)
     this.#arranging = undefined
     if (!this.root.isConnected) return
-    this.#arrangedAtMs = nowMs()
+    this.#arrangedAtMs = performance.now()
     const { sensors } = this.#fleet
     const known = [...this.#arranged.keys()].flatMap((id) => sensors.get(id) ?? [])
     const added = [...sensors.values()].filter(({ id }) => !this.#arranged.has(id))
@@ -243,8 +246,8 @@ export class DashboardView {
     if (this.#found > 0) return this.#firstRun?.arrived()
     if (isHolding) return
     if (isLoaded && sensors.size === 0) return void this.#showFirstRun()
-    const without =
-      connection === 'offline' ? 'You’re offline and nothing is saved on this device.' : ''
+    const isLost = connection === 'offline' || connection === 'unreachable'
+    const without = isLost ? `${whyUnheard()} Nothing is saved on this device.` : ''
     if (!isLoaded) return setText(this.#nothing, without)
     const words = this.#tools.choice.words.trim()
     const none = words === '' ? 'No sensor needs attention.' : `No sensor is called “${words}”.`

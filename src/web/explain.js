@@ -1,9 +1,9 @@
 // What went wrong, in words for the page's user.
 
-import { NoAnswer, Refused, isTrouble } from './api.js'
+import { NoAnswer, Refused } from './api.js'
 
-const OFFLINE = 'You are offline. Nothing has been changed.'
-const NO_ANSWER = 'The service did not respond. Reload the page to see what has changed.'
+const UNSENT = 'Nothing has been changed.'
+const UNKNOWN = 'Reload the page to see what has changed.'
 const BUSY = 'The service is busy or being restarted. Please try again in a moment.'
 
 /** @type {Readonly<Record<string, string>>} */
@@ -12,14 +12,14 @@ const BY_CODE = {
   invalid_token: 'You have been signed out. Please sign in again.',
   not_found: 'It was already gone.',
   sensor_not_found: 'The sensor has been deleted.',
-  outcome_unknown: NO_ANSWER,
+  outcome_unknown: `The service did not respond. ${UNKNOWN}`,
   rate_limited: 'That was too much in a short time. Please try again in a minute.',
   internal_error: 'Something went wrong in the service. Please tell its operator.',
 }
 
 /** Why data are not shown. @param {unknown} error */
 export function explainUnread(error) {
-  return isTrouble(error) ? 'Not available without a connection.' : explain(error)
+  return error instanceof NoAnswer ? error.message : explain(error)
 }
 
 /**
@@ -30,7 +30,7 @@ export function explainUnread(error) {
  * @throws anything that is not a failed request
  */
 export function explain(error, byMember = {}) {
-  if (error instanceof NoAnswer) return error.isUnsent ? OFFLINE : NO_ANSWER
+  if (error instanceof NoAnswer) return `${error.message} ${error.isUnsent ? UNSENT : UNKNOWN}`
   if (!(error instanceof Refused)) throw error
   const { code, status, faults, message } = error
   const asked = faults.flatMap(({ pointer }) => byMember[pointer.split('/')[1] ?? ''] ?? [])

@@ -1,28 +1,20 @@
 // The sensors' current state: read from the device, brought up to date by `GET /changes`, then kept
-// current by the event stream. Without the stream, changes are polled every half minute; without a
-// network, the last state stays, with its time.
+// current by live events. Without these, changes are polled every half minute; without a service,
+// the last state stays, with its time.
 
-import { nowMs } from './clock.js'
-import { NoAnswer, Refused, get, isTrouble, request, session } from './api.js'
-import { readEvents } from './event-stream.js'
+import { nowMs, onCorrection } from './clock.js'
+import { get, isTrouble, session } from './api.js'
 import { findFleet, forgetChanged, keepFleet } from './kept.js'
+import { LiveEvents } from './live-events.js'
 
 /**
  * @import { Changes, Sensor, User } from './api.js'
- * @import { StreamEvent } from './event-stream.js'
+ * @import { News as LiveNews } from './live-events.js'
  * @typedef {Sensor & { history_changed_from?: string | null }} ChangedSensor
- * @typedef {'connecting' | 'live' | 'polling' | 'offline'} Connection
+ * @typedef {'connecting' | 'live' | 'polling' | 'unreachable' | 'offline'} Connection
  * @typedef {(changedId?: number, changedFromMs?: number) => void} Listener
  */
 
-const POLL_MS = 30_000
-const RETRY_MS = 1_000
-const RETRY_MS_MAX = 30_000
-const SYNC_MS_MAX = 20_000
-/** A working stream sends something at least every 8 s. */
-const SILENT_MS_MAX = 45_000
-/** A hidden page stops listening after this time. */
-const HIDDEN_MS_MAX = 60_000
 const SAVE_MS = 60_000
 
 export class Fleet {
@@ -36,23 +28,26 @@ export class Fleet {
   isLoaded = false
 
   #cursor = ''
-  /** @type {Promise<void>} */
-  #syncing = Promise.resolve()
+  /** @type {Promise<unknown>} */
+  #acting = Promise.resolve()
   /** Listeners, and from when each changed sensor's history differs for them. */
   #news = new News()
   /** @type {(error: Error) => void} */
   #onFailure
+  #onHello
   #stopping = new AbortController()
-  /** @type {AbortController | undefined} */
-  #stream
-  #lastEventId = ''
-  #retryMs = RETRY_MS
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  #timer
+  #live = new LiveEvents({
+    onBegin: () => void this.#inTurn(() => this.#readChanges()),
+    onNews: async (news) => void (await this.#inTurn(() => this.#take(news))),
+  })
 
-  /** @param {(error: Error) => void} onFailure called with errors that retrying cannot fix */
-  constructor(onFailure) {
+  /**
+   * @param {(error: Error) => void} onFailure called with errors that retrying cannot fix
+   * @param {() => void} onHello called when live events begin
+   */
+  constructor(onFailure, onHello) {
     this.#onFailure = onFailure
+    this.#onHello = onHello
   }
 
   /**
@@ -70,27 +65,18 @@ export class Fleet {
 
   start() {
     const { signal } = this.#stopping
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    let hiding
-    const look = () => {
-      clearTimeout(hiding)
-      if (document.hidden) {
-        hiding = setTimeout(() => this.#pause(), HIDDEN_MS_MAX)
-        this.#save()
-      } else if (this.#stream === undefined) this.#connect()
-    }
-    document.addEventListener('visibilitychange', look, { signal })
-    globalThis.addEventListener('online', () => this.#connect(), { signal })
-    globalThis.addEventListener('offline', () => this.#pause('offline'), { signal })
-    globalThis.addEventListener('pagehide', () => this.#save(), { signal })
-    const saving = setInterval(() => this.#save(), SAVE_MS)
+    const save = () => this.#save()
+    document.addEventListener('visibilitychange', save, { signal })
+    globalThis.addEventListener('pagehide', save, { signal })
+    const saving = setInterval(save, SAVE_MS)
     signal.addEventListener('abort', () => clearInterval(saving))
+    onCorrection(() => this.#news.tell(), signal)
     void this.#open()
   }
 
   stop() {
     this.#stopping.abort()
-    this.#pause()
+    this.#live.stop()
   }
 
   /** Takes a sensor from the response to a change. @param {Sensor} sensor */
@@ -108,8 +94,10 @@ export class Fleet {
       this.asOfMs = kept.asOfMs
       this.#news.tell()
     }
-    this.#connect()
-    await this.#sync()
+    if (this.#stopping.signal.aborted) return
+    this.#live.start()
+    // A hidden page listens to nothing, but has something to show at once.
+    if (document.hidden) await this.#inTurn(() => this.#readChanges())
   }
 
   /** Keeps the current sensors; if they are not current, an older state is already kept. */
@@ -120,19 +108,26 @@ export class Fleet {
     keepFleet({ userId, cursor: this.#cursor, asOfMs: nowMs(), sensors })
   }
 
-  /** Reads what has changed, one request at a time. */
-  #sync() {
-    this.#syncing = this.#syncing.then(() => this.#readChanges())
-    return this.#syncing
+  /**
+   * One at a time, so that no older state replaces a newer one.
+   *
+   * @param {() => unknown} act
+   */
+  #inTurn(act) {
+    const acted = this.#acting.then(() => (this.#stopping.signal.aborted ? undefined : act()))
+    this.#acting = acted.catch(() => undefined)
+    return acted
   }
 
+  /** @returns {Promise<boolean>} whether all that has changed is known */
   async #readChanges() {
     const since = this.#cursor === '' ? '' : `?since=${encodeURIComponent(this.#cursor)}`
-    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(SYNC_MS_MAX)])
     try {
-      this.#applyChanges(await get(`/changes${since}`, signal))
+      this.#applyChanges(await get(`/changes${since}`, this.#stopping.signal))
+      return true
     } catch (error) {
       this.#fail(error)
+      return false
     }
   }
 
@@ -174,94 +169,41 @@ export class Fleet {
     this.sensors.delete(id)
   }
 
-  /** @param {Connection} [connection] */
-  #pause(connection = this.connection) {
-    clearTimeout(this.#timer)
-    this.#stream?.abort()
-    this.#stream = undefined
-    this.#set(connection)
+  /** @param {LiveNews} news */
+  async #take({ name, data }) {
+    if (name === 'lost') {
+      if (await this.#readChanges()) this.#set('polling')
+    } else if (name === 'hello' || name === 'reset' || this.connection !== 'live') {
+      if (await this.#readChanges()) this.#set('live')
+      if (name === 'hello') this.#onHello()
+    } else if (data) this.#apply(name, data)
   }
 
-  #connect() {
-    this.#pause()
-    if (this.#stopping.signal.aborted) return
-    const stream = new AbortController()
-    this.#stream = stream
-    void this.#listenOn(stream.signal)
-  }
-
-  /** @param {AbortSignal} signal */
-  async #listenOn(signal) {
-    let delayMs = RETRY_MS
-    try {
-      await this.#listen(signal)
-    } catch (error) {
-      if (!signal.aborted) delayMs = await this.#delayAfter(error)
-    }
-    if (signal.aborted) return
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#connect(), delayMs)
-  }
-
-  /** @param {AbortSignal} signal */
-  async #listen(signal) {
-    const headers = {
-      Accept: 'text/event-stream',
-      ...(this.#lastEventId !== '' && { 'Last-Event-ID': this.#lastEventId }),
-    }
-    const response = await request('/events', { headers, signal, cache: 'no-store' })
-    // A new stream does not report earlier changes.
-    if (this.#lastEventId === '' || this.asOfMs !== undefined) await this.#sync()
-    this.#set('live')
-    for await (const event of readEvents(response)) {
-      clearTimeout(this.#timer)
-      this.#timer = setTimeout(() => this.#connect(), SILENT_MS_MAX)
-      this.#retryMs = RETRY_MS
-      this.#lastEventId = event.id
-      if (event.data !== '') await this.#apply(event)
-    }
-  }
-
-  /** @param {StreamEvent} event */
-  #apply({ name, data }) {
-    if (name === 'reset') return this.#sync()
+  /** @param {string} name @param {string} data */
+  #apply(name, data) {
     const { history_changed_from: from, ...sensor } = /** @type {ChangedSensor} */ (
       JSON.parse(data)
     )
     if (name === 'sensor_deleted') this.#delete(sensor.id)
     else this.#put(sensor)
     this.#news.tell(sensor.id, from ? Date.parse(from) : undefined)
-    return undefined
-  }
-
-  /** How long to wait before opening the stream again. @param {unknown} error */
-  async #delayAfter(error) {
-    const isGone = error instanceof NoAnswer || !(error instanceof Refused)
-    if (error instanceof Refused && error.status === 401) this.#fail(error)
-    const isFirst = this.#retryMs === RETRY_MS
-    this.#retryMs = Math.min(RETRY_MS_MAX, this.#retryMs * 2)
-    // A stream may break while the service keeps running.
-    if (isGone && isFirst && this.connection === 'live') return RETRY_MS
-    if (this.#stopping.signal.aborted) return POLL_MS
-    this.#set(isGone ? 'offline' : 'polling')
-    await this.#sync()
-    return isGone ? this.#retryMs : POLL_MS
   }
 
   /** @param {unknown} error */
   #fail(error) {
     if (error instanceof Error && error.name === 'AbortError') return
-    if (isTrouble(error)) this.#set('offline')
+    if (isTrouble(error)) this.#set(navigator.onLine ? 'unreachable' : 'offline')
     else if (error instanceof Error) this.#onFailure(error)
   }
 
   /** @param {Connection} connection */
   #set(connection) {
     if (this.connection === connection) return
+    const isLost = connection === 'offline' || connection === 'unreachable'
     // Keeps the current state; an outdated one is already kept.
-    if (connection === 'offline') this.#save()
+    if (isLost) this.#save()
     this.connection = connection
-    if (connection === 'offline' && this.isLoaded) this.asOfMs ??= nowMs()
+    if (isLost && this.isLoaded) this.asOfMs ??= nowMs()
     this.#news.tell()
   }
 }

@@ -108,6 +108,12 @@ export function since(atMs, currentMs) {
   return ago.format(-Math.floor(agoMs / DAY_MS), 'day')
 }
 
+/** @param {number} ms @returns {string} such as `26 h` */
+export function span(ms) {
+  if (ms < 2 * HOUR_MS) return `${Math.round(ms / MINUTE_MS)} min`
+  return ms < 3 * DAY_MS ? `${Math.round(ms / HOUR_MS)} h` : `${Math.round(ms / DAY_MS)} days`
+}
+
 /** The time today, or day and time. @param {number} atMs @param {number} currentMs */
 export function moment(atMs, currentMs) {
   const isToday = dayOf(atMs) === dayOf(currentMs)

@@ -3,7 +3,7 @@
 // at a time: a new one aborts the previous one.
 
 import { nowMs } from './clock.js'
-import { Refused } from './api.js'
+import { NoAnswer, Refused, whyUnheard } from './api.js'
 import { moment } from './format.js'
 import { readHistories, readOn } from './read-histories.js'
 
@@ -33,7 +33,10 @@ export class HistoryLoader {
   #order = new AbortController()
   #isReading = false
   #readAtMs = 0
-  /** Events wait until then: not every event repeats a failed or incomplete request. */
+  /**
+   * Events wait until then, in milliseconds of this page: not every event repeats a failed or
+   * incomplete request.
+   */
   #restUntilMs = 0
   /** The time from which the chart must be read again. */
   #changedFromMs = Infinity
@@ -72,7 +75,7 @@ export class HistoryLoader {
     this.#changedFromMs = Math.min(this.#changedFromMs, changedFromMs)
     if (this.#isReading || known === undefined) return
     if (known[0]?.asOfMs !== undefined) return this.load(period)
-    const waitMs = this.#restUntilMs - nowMs()
+    const waitMs = this.#restUntilMs - performance.now()
     clearTimeout(this.#timer)
     if (waitMs > 0) {
       this.#timer = setTimeout(() => this.readOn(period, this.#changedFromMs), waitMs)
@@ -117,7 +120,7 @@ export class HistoryLoader {
     const isComplete = histories.every((history) => history.isComplete)
     this.#known = histories
     this.#readAtMs = nowMs()
-    this.#restUntilMs = this.#readAtMs + (isComplete ? READ_ON_MS : INCOMPLETE_RETRY_MS)
+    this.#restUntilMs = performance.now() + (isComplete ? READ_ON_MS : INCOMPLETE_RETRY_MS)
     this.#events.onNote(noteOf(histories))
     if (isOld) this.#timer = setTimeout(() => this.load(period), FAILED_RETRY_MS)
     else if (!isComplete) this.readOn(period, -Infinity)
@@ -139,7 +142,7 @@ export class HistoryLoader {
     if (!isShown) this.#events.onHistories([])
     this.#events.onNote(isShown && !isPermanent ? oldNote(this.#readAtMs) : explain(error))
     if (isPermanent) return
-    this.#restUntilMs = nowMs() + FAILED_RETRY_MS
+    this.#restUntilMs = performance.now() + FAILED_RETRY_MS
     if (isShown) this.readOn(period, -Infinity)
     else this.#timer = setTimeout(() => this.load(period), FAILED_RETRY_MS)
   }
@@ -155,11 +158,12 @@ function noteOf(histories) {
 
 /** @param {number} asOfMs */
 function oldNote(asOfMs) {
-  return `No connection. Chart last updated ${moment(asOfMs, nowMs())}.`
+  return `${whyUnheard()} Chart last updated ${moment(asOfMs, nowMs())}.`
 }
 
 /** @param {unknown} error */
 function explain(error) {
+  if (error instanceof NoAnswer) return `${error.message} This period is not saved on this device.`
   if (error instanceof Refused) return error.message
-  return 'You are offline, and this period is not saved on this device.'
+  throw error
 }

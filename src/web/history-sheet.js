@@ -2,7 +2,7 @@
 // decides which lines to draw and what to say about the cursor. Periods are in the URL, so you can
 // link to a chart; they replace each other there, so Back leaves the chart.
 
-import { nowMs } from './clock.js'
+import { nowMs, onCorrection } from './clock.js'
 import { Chart } from './chart.js'
 import { ChartControls } from './chart-controls.js'
 import { listenToPointers, pressKey } from './chart-gestures.js'
@@ -219,6 +219,7 @@ export class HistorySheet {
     this.#isLive = fleet.connection === 'live'
     const unsubscribe = fleet.subscribe((changed, fromMs) => this.#update(changed, fromMs))
     signal.addEventListener('abort', unsubscribe)
+    onCorrection(() => this.#correct(), signal)
     const timer = setInterval(() => this.#tick(), TICK_MS)
     signal.addEventListener('abort', () => clearInterval(timer))
     this.#sheet.addEventListener('keydown', ({ key }) => {
@@ -274,6 +275,14 @@ export class HistorySheet {
     if (!this.#period.isLive || document.hidden) return
     this.#period = ofNow(this.#period, nowMs())
     this.#showPeriod()
+  }
+
+  /** The time was another. */
+  #correct() {
+    if (!this.#period.isLive) return
+    this.#period = ofNow(this.#period, nowMs())
+    this.#showPeriod()
+    this.#loader.load(this.#period)
   }
 
   /** @param {number} [changedId] @param {number} [changedFromMs] */

@@ -62,7 +62,9 @@ export class LastDays {
     const token = session()?.token
     const currentMs = nowMs()
     const toMs = Math.ceil(currentMs / BUCKET_MS) * BUCKET_MS
-    const fromMs = Math.max(toMs - DAY_MS, Math.min(...ids.map((id) => this.#wholeUntilMs(id))))
+    // What was kept while the device's clock was wrong may be of the future.
+    const untilMs = Math.min(toMs - BUCKET_MS, ...ids.map((id) => this.#wholeUntilMs(id)))
+    const fromMs = Math.max(toMs - DAY_MS, untilMs)
     const query = new URLSearchParams({
       sensors: ids.join(),
       from: new Date(fromMs).toISOString(),

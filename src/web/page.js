@@ -5,19 +5,20 @@
 // provider, `#/link/{code}` is a one-time link. The page calls only the mobile API of its own
 // origin.
 
-import { nowMs } from './clock.js'
+import { deviceAheadMs, nowMs, onCorrection } from './clock.js'
 import { Refused, forgetSession, isSessionChange, post, session } from './api.js'
 import { setTitle } from './names.js'
 import { DashboardView } from './dashboard-view.js'
-import { setText } from './element.js'
+import { button, setText } from './element.js'
 import { Fleet } from './fleet.js'
-import { moment } from './format.js'
+import { moment, span } from './format.js'
 import { UNIT_SHOWN, chosenUnit } from './locale.js'
 import { FIRST_PERIOD } from './period.js'
 import { SensorView } from './sensor-view.js'
 import { takeCallback, takeLink } from './sign-in.js'
 import { endToken, endTokens, forgetDevice } from './sign-out.js'
 import { dropUnsaved, mayLeave } from './unsaved.js'
+import { lookForUpgrade, lookLater } from './upgrade.js'
 
 /**
  * @import { CompareView } from './compare-view.js'
@@ -32,6 +33,10 @@ const COMPARISON = /^#\/compare\/([\d,]{0,200})(?:\/(.*))?$/
 const main = byId('main')
 const connection = byId('connection')
 const settings = byId('settings')
+const notice = byId('notice')
+const deviceClock = byId('device-clock')
+/** A smaller error shifts nothing that people see. */
+const CLOCK_MS_MAX = 2 * 60_000
 
 /** @type {App | undefined} */
 let app
@@ -47,6 +52,14 @@ let isDeleting = false
 let shownAt = ''
 
 globalThis.addEventListener('hashchange', navigate)
+globalThis.addEventListener('unhandledrejection', ({ reason }) => {
+  // What a browser says of a module that it cannot load.
+  if (reason instanceof TypeError) void explainMissing()
+})
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden) lookLater(offer)
+})
+onCorrection(showClock)
 globalThis.addEventListener('storage', (event) => {
   if (!isSessionChange(event)) return
   // The page now belongs to somebody else.
@@ -67,7 +80,11 @@ function begin() {
 
 /** @param {string} code */
 async function showLink(code) {
-  const { LinkView } = await import('./link-view.js')
+  const { LinkView } = await import('./link-view.js').catch((/** @type {unknown} */ error) => {
+    // For when the page is loaded again.
+    history.replaceState(null, '', `#/link/${code}`)
+    throw error
+  })
   const userId = session()?.user.id
   closeApp()
   const goOn = () => {
@@ -76,7 +93,10 @@ async function showLink(code) {
     if (isSame) history.replaceState(null, '', shownAt || '.')
     begin()
   }
-  showAlone(new LinkView(code, goOn))
+  const view = new LinkView(code, goOn)
+  // Nothing else knows the code.
+  view.root.dataset['held'] = ''
+  showAlone(view)
 }
 
 /** Shows a view without the app. @param {{ title: string, root: HTMLElement }} view */
@@ -99,7 +119,7 @@ async function showSignIn(callback, note) {
 
 function showApp() {
   signInView = undefined
-  const fleet = new Fleet(failed)
+  const fleet = new Fleet(failed, () => lookLater(offer))
   app = { fleet, dashboard: new DashboardView(fleet) }
   settings.hidden = false
   fleet.subscribe((changedId) => {
@@ -111,6 +131,7 @@ function showApp() {
 
 /** Shows the view for the URL. */
 function navigate() {
+  if (notice.dataset['isNewer'] === undefined) notice.hidden = true
   const code = takeLink()
   if (code !== undefined) {
     if (mayLeave(() => void showLink(code))) void showLink(code)
@@ -198,12 +219,37 @@ function showConnection() {
     connecting: '',
     live: 'Live',
     polling: 'Reconnecting, refreshing every 30 s',
+    unreachable: `Cannot be reached${asOf}`,
     offline: `Offline${asOf}`,
   }
   setText(connection, texts[state])
   connection.hidden = state === 'connecting'
   connection.dataset['state'] = state
   setText(byId('user'), user?.name ?? '')
+}
+
+/** Says that the service has a newer page than this. @param {() => void} reload */
+function offer(reload) {
+  notice.dataset['isNewer'] = ''
+  say('New version', reload)
+}
+
+async function explainMissing() {
+  const isOffered = await lookForUpgrade(offer, true)
+  if (!isOffered) say('A part of this page could not be loaded.', () => location.reload())
+}
+
+/** @param {string} text @param {() => void} reload */
+function say(text, reload) {
+  notice.replaceChildren(`${text} `, button({}, reload, 'Reload'))
+  notice.hidden = false
+}
+
+function showClock() {
+  const aheadMs = deviceAheadMs()
+  const error = `${span(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead' : 'behind'}`
+  setText(deviceClock, `This device’s clock is ${error}.`)
+  deviceClock.hidden = Math.abs(aheadMs) <= CLOCK_MS_MAX
 }
 
 /** @param {Error} error that asking again does not mend */

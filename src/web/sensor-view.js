@@ -14,6 +14,9 @@ import { SensorHead } from './sensor-head.js'
  * @import { SheetOwner } from './history-sheet.js'
  */
 
+/** How often its age is counted. */
+const TICK_MS = 10_000
+
 export class SensorView {
   #id
   #fleet
@@ -28,6 +31,7 @@ export class SensorView {
     element('a', { href: '#/' }, 'All sensors'),
   )
   #unsubscribe
+  #ticking
   #edit = button({}, () => void this.#openEdit(), icon('edit'), 'Edit')
   #isEditing = false
   /** The compensation being tried out. @type {number | undefined} */
@@ -53,6 +57,7 @@ export class SensorView {
     this.#compare.addEventListener('click', linkCompare)
     this.root = element('article', { class: 'sensor' }, top, this.#head.root, this.#sheet.root)
     this.#unsubscribe = fleet.subscribe(() => this.#describe())
+    this.#ticking = setInterval(() => this.#describe(), TICK_MS)
     this.#describe()
   }
 
@@ -79,6 +84,7 @@ export class SensorView {
 
   close() {
     this.#unsubscribe()
+    clearInterval(this.#ticking)
     this.#sheet.close()
   }
 

@@ -1,7 +1,6 @@
 // The small line of the last day: drawn from known data as soon as a card is shown, read when
 // scrolling pauses, for all cards at once, and again when it is out of date.
 
-import { nowMs } from './clock.js'
 import { svgElement } from './element.js'
 import { brokenAtGaps, columnsOf, summaryOf } from './history.js'
 import { LastDays, SENSORS_MAX } from './last-days.js'
@@ -26,7 +25,7 @@ const CELSIUS_MIN = 1
 export class Sparklines {
   /** By sensor. @type {Map<number, Spark>} */
   #sparks = new Map()
-  /** When each was last requested. @type {Map<number, number>} */
+  /** When each was last requested, in milliseconds of this page. @type {Map<number, number>} */
   #readAtMs = new Map()
   #days = new LastDays()
   /** Sensors without a visible card whose days are needed. @type {readonly number[]} */
@@ -93,7 +92,7 @@ export class Sparklines {
     const isDue = (/** @type {number} */ id) =>
       // Many other sensors may have displaced its day.
       this.#days.known(id) === undefined ||
-      nowMs() - (this.#readAtMs.get(id) ?? 0) > FRESH_MS ||
+      performance.now() - (this.#readAtMs.get(id) ?? -Infinity) > FRESH_MS ||
       this.#days.isLate(id)
     const due = [...new Set([...this.#sparks.keys(), ...this.#wanted])].filter(isDue)
     due.splice(SENSORS_MAX)
@@ -104,7 +103,7 @@ export class Sparklines {
     // Do not read whole days again because another sensor's is unknown.
     const unknown = due.filter((id) => this.#days.known(id) === undefined)
     const ids = unknown.length > 0 ? unknown : due
-    for (const id of ids) this.#readAtMs.set(id, nowMs())
+    for (const id of ids) this.#readAtMs.set(id, performance.now())
     try {
       await this.#days.read(ids, this.#signal)
     } catch {

@@ -15,6 +15,10 @@ export function holdUnsaved(next) {
   unsaved = next
 }
 
+export function isUnsaved() {
+  return unsaved !== undefined
+}
+
 /** Closes it. */
 export function dropUnsaved() {
   const dropped = unsaved

@@ -144,7 +144,7 @@ describe('the chart page after a while', () => {
     })
     await test.stop()
     isAway = true
-    await page.getByText(/^Offline, as of/).waitFor({ timeout: 5_000 })
+    await page.getByText(/^Cannot be reached, as of/).waitFor({ timeout: 5_000 })
     const askedBefore = asked
     await page.waitForTimeout(3_000)
     expect(asked - askedBefore).to.be.at.most(1)
@@ -159,7 +159,7 @@ describe('the chart page after a while', () => {
     await new Promise<void>((resolve) => void proxy.listen(Number(new URL(test.url).port), resolve))
     const page = await context.newPage()
     await page.goto(test.url)
-    await page.getByText(/^Offline, as of/).waitFor()
+    await page.getByText(/^Cannot be reached, as of/).waitFor()
     await page.getByText('1,004 sensors').waitFor()
     await page.close()
     proxy.closeAllConnections()
