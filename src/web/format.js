@@ -110,8 +110,10 @@ export function since(atMs, currentMs) {
 
 /** @param {number} ms @returns {string} such as `26 h` */
 export function span(ms) {
-  if (ms < 2 * HOUR_MS) return `${Math.round(ms / MINUTE_MS)} min`
-  return ms < 3 * DAY_MS ? `${Math.round(ms / HOUR_MS)} h` : `${Math.round(ms / DAY_MS)} days`
+  const minutes = Math.round(ms / MINUTE_MS)
+  if (minutes < 120) return `${minutes} min`
+  const hours = Math.round(minutes / 60)
+  return hours < 72 ? `${hours} h` : `${Math.round(hours / 24)} days`
 }
 
 /** The time today, or day and time. @param {number} atMs @param {number} currentMs */

@@ -1,5 +1,6 @@
-// Goal: without a network the page opens and shows what it had last, and says of when that is.
-// Method: a real browser that is cut off, with the service worker the page installs.
+// Goal: without a network the page opens and shows what it had last, and says of when that is; it
+// says what is in its way. Method: a real browser that is cut off, with the service worker the page
+// installs, or gets no answer.
 
 import { useChartPage, PHONE } from './chart-page.ts'
 
@@ -36,5 +37,22 @@ describe('the chart page without a network', () => {
     await context.close()
     // The browser tells of every request that fails on its console.
     test().problems.length = 0
+  })
+  it('says that the service does not answer in time', async () => {
+    const options = { serviceWorkers: 'block' } as const
+    const { page, context } = await test().openSignedIn('healthz', options)
+    // Sooner than in 20 s.
+    await page.addInitScript(() => {
+      const inTime = AbortSignal.timeout.bind(AbortSignal)
+      AbortSignal.timeout = (afterMs) => inTime(afterMs / 20)
+    })
+    await page.route('**/measurements?*', () => undefined)
+    await page.goto(`${test().url}#/sensors/1/1y`)
+    const sentence = 'Thermolog does not answer. This period is not saved on this device.'
+    await page.getByText(sentence).waitFor()
+    await page.unrouteAll()
+    await page.getByRole('button', { name: '1 w' }).click()
+    await page.locator('.readout dd', { hasText: '°' }).first().waitFor()
+    await context.close()
   })
 })

@@ -148,6 +148,11 @@ describe('the chart page after a while', () => {
     const askedBefore = asked
     await page.waitForTimeout(3_000)
     expect(asked - askedBefore).to.be.at.most(1)
+    await card(page, 'Cellar').getByRole('link').click()
+    await page.getByRole('button', { name: '1 y' }).click()
+    await page
+      .getByText('Thermolog cannot be reached. This period is not saved on this device.')
+      .waitFor()
     await page.close()
     test.problems.length = 0
   })
