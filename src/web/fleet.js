@@ -37,7 +37,7 @@ export class Fleet {
   #onHello
   #stopping = new AbortController()
   #live = new LiveEvents({
-    onBegin: () => void this.#inTurn(() => this.#readChanges()),
+    onBegin: () => this.#begin(),
     onNews: async (news) => void (await this.#inTurn(() => this.#take(news))),
   })
 
@@ -98,6 +98,12 @@ export class Fleet {
     this.#live.start()
     // A hidden page listens to nothing, but has something to show at once.
     if (document.hidden) await this.#inTurn(() => this.#readChanges())
+  }
+
+  /** After some time in which nothing was heard. */
+  #begin() {
+    if (this.connection === 'live') this.#set('connecting')
+    void this.#inTurn(() => this.#readChanges())
   }
 
   /** Keeps the current sensors; if they are not current, an older state is already kept. */

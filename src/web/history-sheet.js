@@ -315,7 +315,7 @@ export class HistorySheet {
   #catchUp(changedFromMs) {
     const wasLive = this.#isLive
     const { connection } = this.#owner.fleet
-    this.#isLive = connection === 'live'
+    if (connection !== 'connecting') this.#isLive = connection === 'live'
     const isBack = this.#isLive && !wasLive
     if (!isBack && connection !== 'polling' && changedFromMs === Infinity) return
     this.#tick()

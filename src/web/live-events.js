@@ -31,8 +31,12 @@ const RETRY_MS_MAX = 30_000
 export class LiveEvents {
   #listener
   #id = Math.random()
-  /** Of tabs with the same files. */
-  #channel = new BroadcastChannel(`${import.meta.url} ${session()?.user.id}`)
+  /**
+   * Open while the tab is visible: messages that a frozen tab does not take are kept for it.
+   *
+   * @type {BroadcastChannel | undefined}
+   */
+  #channel
   #stopping = new AbortController()
   /** @type {'away' | 'asking' | 'following' | 'holding'} */
   #role = 'away'
@@ -55,11 +59,6 @@ export class LiveEvents {
       this.#leave()
       look()
     }
-    this.#channel.addEventListener(
-      'message',
-      (/** @type {MessageEvent<Message>} */ { data }) => this.#hear(data),
-      { signal },
-    )
     document.addEventListener('visibilitychange', look, { signal })
     globalThis.addEventListener('online', beginAgain, { signal })
     globalThis.addEventListener('offline', beginAgain, { signal })
@@ -71,17 +70,23 @@ export class LiveEvents {
   stop() {
     this.#stopping.abort()
     this.#leave()
-    this.#channel.close()
   }
 
   #begin() {
     if (this.#role !== 'away') return
+    // Of tabs with the same files and user.
+    this.#channel = new BroadcastChannel(`${import.meta.url} ${session()?.user.id}`)
+    this.#channel.addEventListener('message', (/** @type {MessageEvent<Message>} */ { data }) =>
+      this.#hear(data),
+    )
     this.#ask()
     this.#listener.onBegin()
   }
 
   #leave() {
     if (this.#role === 'holding') this.#post({ name: 'bye' })
+    this.#channel?.close()
+    this.#channel = undefined
     this.#letGo()
     this.#role = 'away'
     clearTimeout(this.#timer)
@@ -95,7 +100,6 @@ export class LiveEvents {
 
   /** @param {Message} message from another tab */
   #hear({ from, ...news }) {
-    if (this.#role === 'away') return
     if (news.name === 'ask') return this.#answer(from)
     const isHolding = this.#role === 'holding'
     if (news.name === 'bye') return isHolding ? undefined : this.#ask()
@@ -159,7 +163,7 @@ export class LiveEvents {
 
   /** @param {News} news */
   #post(news) {
-    this.#channel.postMessage({ ...news, from: this.#id })
+    this.#channel?.postMessage({ ...news, from: this.#id })
   }
 
   /** One thing at a time is waited for. @param {number} afterMs @param {() => void} then */

@@ -53,8 +53,8 @@ let shownAt = ''
 
 globalThis.addEventListener('hashchange', navigate)
 globalThis.addEventListener('unhandledrejection', ({ reason }) => {
-  // What a browser says of a module that it cannot load.
-  if (reason instanceof TypeError) void explainMissing()
+  // Each browser has its own words for a module that it cannot load.
+  if (reason instanceof TypeError && reason.message.includes('module')) void explainMissing()
 })
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden) lookLater(offer)

@@ -8,8 +8,8 @@ import { useChromium } from '../support/chromium.ts'
 import { send } from '../support/http.ts'
 import { ChartPageTest, NO_PROVIDER } from './chart-page.ts'
 
-const REQUESTS_MAX = 15
-const BYTES_MAX = 85_000
+const REQUESTS_MAX = 14
+const BYTES_MAX = 88_000
 const NEWCOMER = 'ben@example.org'
 
 describe('a first visit to the chart page', () => {
