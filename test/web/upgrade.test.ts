@@ -108,7 +108,15 @@ describe('a chart page that stays open while the service is upgraded', () => {
       await page.clock.fastForward(NOT_YOUNG_MS)
       await newVersion(page).waitFor()
       await page.clock.fastForward(60_000)
+      await page.waitForTimeout(500)
       expect(await page.getByRole('searchbox').inputValue()).to.equal('cell')
+      if (serviceWorkers === 'allow') {
+        // Its code is nowhere else.
+        await page.evaluate((hash) => (location.hash = hash), new URL(await link()).hash)
+        await page.getByRole('button', { name: 'Sign in' }).waitFor()
+        await page.clock.fastForward(60_000)
+        await page.getByRole('button', { name: 'Sign in' }).click()
+      }
       await page.getByRole('searchbox').fill('')
       await page.locator('h1').first().focus()
       await page.clock.fastForward(20_000)
