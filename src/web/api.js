@@ -117,7 +117,7 @@ export async function request(path, order = {}) {
   const token = session()?.token
   const headers = { ...(token && { Authorization: `Bearer ${token}` }), ...order.headers }
   const isUnsent = !navigator.onLine
-  const askedAtMs = Date.now()
+  const askedAtMs = performance.now()
   const response = await fetch(BASE + path, { ...order, headers }).catch(
     (/** @type {Error} */ cause) => {
       throw cause.name === 'AbortError' ? cause : new NoAnswer(isUnsent, { cause })

@@ -1,22 +1,22 @@
-// The service's time. A device's own clock may be wrong by hours; every answer from the network
-// says what time it is at the service, and where the device's clock contradicts that, it is
-// corrected.
+// The service's time. A device's own clock may be wrong by hours, and may be set while the page is
+// open. So it is read once; from then on time is counted, and corrected by every answer from the
+// network that contradicts it.
 
 /** Smaller corrections change nothing that people see. */
 const SEEN_MS = 2_000
 
 const corrections = new EventTarget()
-/** How far the device's clock is ahead of the service's. */
-let aheadMs = 0
+/** The service's time when the page began to count. */
+let begunMs = Date.now() - performance.now()
 
 /** @returns {number} milliseconds since 1970, at the service */
 export function nowMs() {
-  return Date.now() - aheadMs
+  return Math.round(begunMs + performance.now())
 }
 
 /** How far the device's clock is ahead of the service's, as far as that is known. */
 export function deviceAheadMs() {
-  return aheadMs
+  return Date.now() - nowMs()
 }
 
 /**
@@ -31,15 +31,16 @@ export function onCorrection(listener, signal) {
  * Corrects the time where an answer contradicts it.
  *
  * @param {Response} answer
- * @param {number} askedAtMs by the device's clock
+ * @param {number} askedAtMs of `performance.now()`
  */
 export function takeTime({ headers }, askedAtMs) {
   // Any other may have been kept since.
   const isFresh = headers.get('Cache-Control')?.includes('no-store')
   const dateMs = Date.parse(headers.get('Date') ?? '')
   if (!isFresh || Number.isNaN(dateMs)) return
-  const before = aheadMs
+  const before = begunMs
   // It was written between question and answer, and has no part of a second.
-  aheadMs = Math.min(Math.max(aheadMs, askedAtMs - dateMs - 1_000), Date.now() - dateMs)
-  if (Math.abs(aheadMs - before) > SEEN_MS) corrections.dispatchEvent(new Event('correction'))
+  const earliest = dateMs - performance.now()
+  begunMs = Math.min(Math.max(begunMs, earliest), dateMs + 1_000 - askedAtMs)
+  if (Math.abs(begunMs - before) > SEEN_MS) corrections.dispatchEvent(new Event('correction'))
 }

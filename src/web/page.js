@@ -37,6 +37,7 @@ const notice = byId('notice')
 const deviceClock = byId('device-clock')
 /** A smaller error shifts nothing that people see. */
 const CLOCK_MS_MAX = 2 * 60_000
+const CLOCK_LOOK_MS = 60_000
 
 /** @type {App | undefined} */
 let app
@@ -60,6 +61,7 @@ document.addEventListener('visibilitychange', () => {
   if (!document.hidden) lookLater(offer)
 })
 onCorrection(showClock)
+setInterval(showClock, CLOCK_LOOK_MS)
 globalThis.addEventListener('storage', (event) => {
   if (!isSessionChange(event)) return
   // The page now belongs to somebody else.
