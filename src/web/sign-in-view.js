@@ -1,6 +1,6 @@
 // Shown to people who are not signed in: a button per provider, or what to set up.
 
-import { Refused, get, session } from './api.js'
+import { NoAnswer, Refused, get, session, whyUnheard } from './api.js'
 import { commandBox, shellWord } from './command-box.js'
 import { button, element, icon, setText } from './element.js'
 import { APP_NAME, COMMAND } from './names.js'
@@ -13,8 +13,7 @@ import { isEnding } from './sign-out.js'
  * @typedef {ReturnType<typeof takeCallback>} Callback
  */
 
-const ENDING =
-  'You’re offline. Your session ends at the service as soon as this device has a network again.'
+const ENDING = 'Your session ends at the service as soon as it is reached.'
 const NEEDS_LINK =
   'You need a sign-in link. Just started Thermolog? It is in the terminal. Otherwise ask its ' +
   'operator.'
@@ -49,7 +48,7 @@ export class SignInView {
   constructor(onSignedIn, note) {
     this.#onSignedIn = onSignedIn
     if (note !== undefined) this.#message.before(element('p', { class: 'message' }, note))
-    const sayEnding = () => setText(this.#ending, isEnding() ? ENDING : '')
+    const sayEnding = () => setText(this.#ending, isEnding() ? `${whyUnheard()} ${ENDING}` : '')
     document.addEventListener('thermolog-ended', sayEnding)
     sayEnding()
   }
@@ -175,7 +174,8 @@ const NO_REDIRECT_URI = {
 
 /** @param {unknown} error */
 function explain(error) {
-  if (!(error instanceof Refused)) return 'The service cannot be reached.'
+  if (error instanceof NoAnswer) return error.message
+  if (!(error instanceof Refused)) throw error
   if (error.code === 'sign_in_not_allowed') {
     return 'This account has no access here. Try another one, or ask the operator to add it.'
   }
