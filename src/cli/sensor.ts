@@ -1,15 +1,22 @@
 // `thermolog sensor`: registering, listing and changing sensors.
 
 import type { Command } from 'commander'
-import type { Sensor } from '../domain/sensor.ts'
+import { compensate } from '../domain/sensor.ts'
 import { formatInstant } from '../domain/time.ts'
 import { usage } from '../operations/operations.ts'
-import type { DeletedSensor } from '../operations/operations.ts'
+import type { DeletedSensor, ListedSensor } from '../operations/operations.ts'
 import { example, idReader, numberReader } from './arguments.ts'
 import { confirmDeletion } from './confirm.ts'
 import type { DeletionOptions } from './confirm.ts'
 import { withOperations } from './open-operations.ts'
-import { counted, printJson, printNote, printTable } from './terminal/print.ts'
+import {
+  counted,
+  LOCAL_ZONE,
+  localMinute,
+  printJson,
+  printNote,
+  printTable,
+} from './terminal/print.ts'
 
 const readId = idReader('thermolog sensor list --user …')
 const readCompensation = numberReader('--compensation')
@@ -51,7 +58,7 @@ export function addCommands(program: Command): void {
     .action(create)
   sensor
     .command('list')
-    .description("list a user's sensors")
+    .description("list a user's sensors: what each measured last, and whether it is online")
     .requiredOption('--user <address>', 'e-mail address of the owner')
     .option('--json', 'print JSON')
     .addHelpText('after', example('thermolog sensor list --user a@example.org'))
@@ -77,14 +84,13 @@ export function addCommands(program: Command): void {
 async function create({ user, sn, alias, json }: CreateOptions): Promise<void> {
   const order = { user, serialNumber: sn, ...(alias === undefined ? {} : { alias }) }
   const sensor = await withOperations((operations) => operations.createSensor(order))
-  if (json === true) printJson(presentSensor(sensor))
-  else printTable([presentSensor(sensor)], '')
+  show(sensor, json)
 }
 
 async function list({ user, json }: ListOptions): Promise<void> {
   const sensors = await withOperations((operations) => operations.listSensors({ user }))
   if (json === true) printJson(sensors.map(presentSensor))
-  else printTable(sensors.map(presentSensor), 'no sensors yet')
+  else printTable(sensors.map(rowOf), 'no sensors yet')
 }
 
 async function change(id: number, { alias, compensation, json }: SetOptions): Promise<void> {
@@ -97,8 +103,7 @@ async function change(id: number, { alias, compensation, json }: SetOptions): Pr
     ...(compensation === undefined ? {} : { compensationCelsius: compensation }),
   }
   const sensor = await withOperations((operations) => operations.changeSensor(order))
-  if (json === true) printJson(presentSensor(sensor))
-  else printTable([presentSensor(sensor)], '')
+  show(sensor, json)
 }
 
 async function deleteSensor(id: number, options: DeletionOptions): Promise<void> {
@@ -114,14 +119,45 @@ function described({ id, serialNumber, alias, user, measurements }: DeletedSenso
   return `sensor ${id} (${name}) of ${user} with ${counted(measurements, 'measurement')}`
 }
 
-function presentSensor(sensor: Sensor) {
+function show(sensor: ListedSensor, json = false): void {
+  if (json) return printJson(presentSensor(sensor))
+  const { id, serialNumber, alias, compensationCelsius } = sensor
+  printTable([{ id, sn: serialNumber, alias, compensation: compensationCelsius }], '')
+}
+
+/** What usual names leave 80 columns of. */
+function rowOf(sensor: ListedSensor) {
+  const { id, serialNumber, alias, isOnline } = sensor
+  const latest = latestOf(sensor)
+  return {
+    id,
+    sn: serialNumber,
+    alias,
+    'temp °C': latest && latest.temp.toFixed(2).padStart(6),
+    state: latest === null ? 'never' : isOnline ? 'online' : 'silent',
+    [`time (${LOCAL_ZONE})`]: latest && localMinute(latest.measuredAtMs),
+  }
+}
+
+function presentSensor(sensor: ListedSensor) {
   const { lastSeenAtMs } = sensor
+  const latest = latestOf(sensor)
   return {
     id: sensor.id,
     sn: sensor.serialNumber,
     alias: sensor.alias,
     compensation: sensor.compensationCelsius,
+    online: sensor.isOnline,
     last_seen_at: lastSeenAtMs === null ? null : formatInstant(lastSeenAtMs),
+    latest: latest && {
+      timestamp: formatInstant(latest.measuredAtMs),
+      temp: latest.temp,
+      raw: latest.rawCelsius,
+    },
     created_at: formatInstant(sensor.createdAtMs),
   }
+}
+
+function latestOf({ latest, compensationCelsius }: ListedSensor) {
+  return latest && { ...latest, temp: compensate(latest.rawCelsius, compensationCelsius) }
 }

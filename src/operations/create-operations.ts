@@ -7,8 +7,6 @@ import { createLink, linkUrl } from '../access/sign-in-links.ts'
 import { mintToken } from '../access/tokens.ts'
 import { tokenState } from '../domain/access.ts'
 import type { User } from '../domain/access.ts'
-import { grouped } from '../domain/grouped.ts'
-import type { Sensor } from '../domain/sensor.ts'
 import { DAY_MS, MINUTE_MS } from '../domain/time.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
@@ -17,20 +15,17 @@ import type { RefusedListing } from '../ports/refused.ts'
 import type { StoreUpkeep } from '../ports/store-upkeep.ts'
 import type { Clock, OwnClock } from '../ports/system.ts'
 import {
-  checkCompensation,
   checkEmail,
   checkId,
   checkLimit,
   checkName,
   checkPrefix,
   checkScopes,
-  checkSerialNumber,
 } from './check-arguments.ts'
 import {
   deleteSensor,
   deleteUser,
   findSensor,
-  noSensor,
   previewSensorDeletion,
   previewUserDeletion,
 } from './delete-data.ts'
@@ -39,6 +34,7 @@ import type { StoredSources } from './equal-measurements.ts'
 import { importMeasurements } from './import-measurements.ts'
 import { listMeasuredPeriods } from './measured-periods.ts'
 import { listRefused, listSkipped, retryRefused } from './refused.ts'
+import { changeSensor, createSensor, listSensors } from './sensors.ts'
 import {
   failed,
   refusedListedDefault,
@@ -58,8 +54,6 @@ import type {
   Operations,
   OperationsSettings,
   RefusedQuestion,
-  SensorChangeOrder,
-  SensorOrder,
   TokenOrder,
   TokenRotationOrder,
   UserRenaming,
@@ -119,9 +113,9 @@ export function createOperations(
       return isRevoked ? {} : fail(`no live token has the id ${id}`, 'See `thermolog token list`.')
     },
     rotateToken: (args) => rotateToken(collaborators, args),
-    createSensor: async (args) => createSensor(controlWriter, await ownerOf(args), args, settings),
-    listSensors: async (args) => control.listSensors((await userOf(args)).id),
-    changeSensor: async (args) => changeSensor(collaborators, args),
+    createSensor: async (args) => createSensor(collaborators, await ownerOf(args), args, settings),
+    listSensors: async (args) => listSensors(collaborators, await userOf(args), settings),
+    changeSensor: (args) => changeSensor(collaborators, args, settings),
     previewSensorDeletion: async ({ id }) =>
       previewSensorDeletion(control, await findSensor(control, id)),
     deleteSensor: async ({ id }) => deleteSensor(collaborators, await findSensor(control, id)),
@@ -303,50 +297,6 @@ async function listTokens(
     const state = tokenState(token, lastUsedAtMs, nowMs, mobileTokenIdleMs)
     return { ...token, lastUsedAtMs, state }
   })
-}
-
-async function createSensor(
-  controlWriter: ControlWriter,
-  user: User,
-  order: SensorOrder,
-  { sensorsPerUserMax }: OperationsSettings,
-) {
-  const serialNumber = checkSerialNumber(order.serialNumber)
-  const alias = order.alias === undefined ? undefined : checkName('an alias', order.alias)
-  const sensor = await controlWriter.createSensor(user.id, serialNumber, alias)
-  if (sensor === 'taken') {
-    return fail(
-      `${user.email} already has a sensor ${serialNumber}`,
-      'Case does not matter, nor do : - . _ between hexadecimal digits.',
-    )
-  }
-  if (sensor === 'quota') {
-    const most = grouped(sensorsPerUserMax)
-    return fail(
-      `${user.email} already has ${most} sensors, the most a user may have`,
-      'Delete one, or raise MAX_SENSORS_PER_USER.',
-    )
-  }
-  return sensor
-}
-
-async function changeSensor(
-  { control, controlWriter }: OperationsCollaborators,
-  { id, alias, compensationCelsius }: SensorChangeOrder,
-): Promise<Sensor> {
-  const { userId } = await findSensor(control, id)
-  const change = {
-    ...(alias === undefined ? {} : { alias: checkName('an alias', alias) }),
-    ...(compensationCelsius === undefined
-      ? {}
-      : { compensationCelsius: checkCompensation(compensationCelsius) }),
-  }
-  if (Object.keys(change).length === 0) {
-    throw usage('nothing to change', 'Name an alias, a compensation or both.')
-  }
-  const sensor = await controlWriter.changeSensor(userId, id, change)
-  if (sensor === undefined) throw noSensor(id)
-  return sensor
 }
 
 /** @throws OperationError when one of the ids is of nothing that is set aside */

@@ -7,7 +7,7 @@ import type { AccessToken, TokenState, User, UserChange, UserIdentity } from '..
 import { ServiceError } from '../domain/errors.ts'
 import type { RequestFault } from '../domain/errors.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
-import type { Sensor, SensorChange } from '../domain/sensor.ts'
+import type { OnlineSettings, Sensor, SensorChange } from '../domain/sensor.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { RefusedEntry, SkippedEntry } from '../ports/refused.ts'
 import type { SetAsideMeasurement } from '../ports/store-upkeep.ts'
@@ -32,10 +32,10 @@ export interface Operations {
   revokeToken(args: OfId): Promise<Nothing>
   /** Creates a token like an existing one, which keeps working for the overlap. */
   rotateToken(args: TokenRotationOrder): Promise<NewTokenForOld>
-  createSensor(args: SensorOrder): Promise<Sensor>
-  listSensors(args: OfUser): Promise<readonly Sensor[]>
+  createSensor(args: SensorOrder): Promise<ListedSensor>
+  listSensors(args: OfUser): Promise<readonly ListedSensor[]>
   /** Changes alias, compensation or both, as the owner can over the API. */
-  changeSensor(args: SensorChangeOrder): Promise<Sensor>
+  changeSensor(args: SensorChangeOrder): Promise<ListedSensor>
   /** What `deleteSensor` would delete now. */
   previewSensorDeletion(args: OfId): Promise<DeletedSensor>
   /** Deletes the sensor; its measurements leave the store soon after. */
@@ -213,6 +213,10 @@ export interface ListedToken extends AccessToken {
   readonly state: TokenState
 }
 
+export interface ListedSensor extends Sensor {
+  readonly isOnline: boolean
+}
+
 export interface SensorOrder extends OfUser {
   readonly serialNumber: string
   readonly alias?: string
@@ -258,13 +262,12 @@ interface DeletedMeasurement {
   readonly sensorId: number
 }
 
-export interface OperationsSettings {
+export interface OperationsSettings extends OnlineSettings {
   readonly mobileTokenIdleMs: number
   /** Where people reach the service. */
   readonly publicUrl: string
   readonly mayRegisterSensors: boolean
   readonly sensorsPerUserMax: number
-  readonly futureMsMax: number
   readonly measuredAtMsMin: number
   /** See `LineNames`. */
   readonly lineFields: readonly string[]

@@ -1,5 +1,5 @@
-// Goal: sensors are calibrated and named without curl. Method: the real command beside a running
-// service, whose API shows the same, and alone.
+// Goal: sensors are calibrated, named and looked at without curl. Method: the real command beside
+// a running service, whose API shows the same, and alone.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,10 +8,11 @@ import { expect } from 'chai'
 import { runCommand, serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
+import { sendBatch } from '../support/http.ts'
 
 const USER = 'ana@example.org'
 
-describe('thermolog sensor set', () => {
+describe('thermolog sensor', () => {
   let dataDir = ''
   let token = ''
   let id = ''
@@ -34,7 +35,7 @@ describe('thermolog sensor set', () => {
     expect(JSON.parse(stdout)).to.include({ sn: 'A1', alias: 'A1', compensation: -0.4 })
     expect(exitCode).to.equal(0)
     const renamed = await run('sensor', 'set', id, '--alias', ' Cellar ')
-    expect(renamed.stdout).to.match(/^id .*\n\d+ +A1 +Cellar +-0.4 /)
+    expect(renamed.stdout).to.match(/^id .*\n\d+ +A1 +Cellar +-0.4\n$/)
   })
 
   it('changes them for the service that runs', async () => {
@@ -45,6 +46,29 @@ describe('thermolog sensor set', () => {
     const response = await fetch(`${service.url}/api/v1/sensors`, { headers })
     const { data } = (await response.json()) as { data: object[] }
     expect(data[0]).to.include({ alias: 'Attic', compensation: 0.5 })
+  })
+
+  it('lists what each has measured last, in local time, and whether it is online', async () => {
+    await run('sensor', 'create', '--user', USER, '--sn', '28FF641E93160434')
+    await run('sensor', 'create', '--user', USER, '--sn', 'new')
+    const measurements = [
+      { event_id: 'old', sn: 'A1', temp: 21.0625, timestamp: '2016-07-01T22:15:59Z' },
+      { event_id: 'now', sn: '28FF641E93160434', temp: -4 },
+    ]
+    await sendBatch(service?.url ?? '', token, measurements)
+    const list = ['sensor', 'list', '--user', USER]
+    const table = await runCommand(dataDir, list, { TZ: 'America/New_York' })
+    const [head, ...rows] = table.stdout.trimEnd().split('\n')
+    expect(head).to.match(/^id +sn +alias +temp °C +state +time \(America\/New_York\)$/)
+    expect(rows[0]).to.match(/^\d+ +A1 +Attic +21\.56 +silent  2016-07-01 18:15$/)
+    expect(rows[1]).to.match(/ -4\.00 +online  \d{4}-\d\d-\d\d \d\d:\d\d$/)
+    expect(rows[2]).to.match(/^\d+ +new +new +– +never +–$/)
+    expect(Math.max(...table.stdout.split('\n').map(({ length }) => length))).to.be.at.most(80)
+    const listed = JSON.parse((await run(...list, '--json')).stdout) as Record<string, unknown>[]
+    expect(listed.map(({ online }) => online)).to.deep.equal([false, true, false])
+    const timestamp = '2016-07-01T22:15:59.000Z'
+    expect(listed[0]?.['latest']).to.deep.equal({ timestamp, temp: 21.5625, raw: 21.0625 })
+    expect(listed[2]).to.include({ last_seen_at: null, latest: null })
   })
 
   const wrong = [

@@ -69,3 +69,11 @@ export function counted(count: number, noun: string): string {
 export function readableTime(instant: string): string {
   return formatSecond(Date.parse(instant))
 }
+
+/** The name of this machine's time zone. */
+export const LOCAL_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
+
+/** `2026-11-20 11:15`, in the time zone of this machine. */
+export function localMinute(atMs: number): string {
+  return new Date(atMs).toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
+}
