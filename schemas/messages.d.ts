@@ -123,7 +123,7 @@ export interface Measurement {
  */
 export interface NewDaemonToken {
   /**
-   * 1 to 128 characters after trimming, one of them visible; no controls or lone surrogates.
+   * 1 to 128 characters after trimming, at least one visible, without controls or lone surrogates.
    */
   name: string
   /**
@@ -149,7 +149,7 @@ export interface NewDaemonToken {
  */
 export interface SensorPatch {
   /**
-   * 1 to 128 characters after trimming, one of them visible; no controls or lone surrogates.
+   * 1 to 128 characters after trimming, at least one visible, without controls or lone surrogates.
    */
   alias?: string
   /**

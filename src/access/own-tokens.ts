@@ -106,6 +106,8 @@ export class OwnTokens {
 
 function refuse(refusal: OwnTokenRefusal): never {
   if (refusal === 'session-ended') throw new ServiceError('invalid_token')
-  const fault = { pointer: '', code: 'too_many_tokens', detail: TOO_MANY }
-  throw new ServiceError('validation_failed', { detail: TOO_MANY, faults: [fault] })
+  throw new ServiceError('validation_failed', {
+    detail: TOO_MANY,
+    faults: [{ pointer: '', code: 'too_many_tokens', detail: TOO_MANY }],
+  })
 }

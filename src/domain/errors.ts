@@ -42,11 +42,46 @@ export type ErrorCode =
   | 'outcome_unknown'
   | 'data_damaged'
 
+/**
+ * Keywords of JSON Schema, codes of our own, and three of problems. http/answers/faults.ts has
+ * their texts, and docs/api.md lists them.
+ */
+export type FaultCode =
+  | 'additionalProperties'
+  | 'const'
+  | 'enum'
+  | 'format'
+  | 'maxItems'
+  | 'maxLength'
+  | 'maxProperties'
+  | 'maximum'
+  | 'minItems'
+  | 'minLength'
+  | 'minProperties'
+  | 'minimum'
+  | 'pattern'
+  | 'required'
+  | 'type'
+  | 'timestamp_in_future'
+  | 'timestamp_too_old'
+  | 'too_many_at_one_time'
+  | 'lone_surrogate'
+  | 'repeated_member'
+  | 'repeated_parameter'
+  | 'unknown_redirect_uri'
+  | 'too_many_tokens'
+  | 'from_not_before_to'
+  | 'unknown_time_zone'
+  | 'time_zone_not_allowed'
+  | 'fill_not_allowed'
+  | 'sensor_not_found'
+  | 'sensor_quota'
+  | 'unknown_sensor'
+
 /** One fault of a request. `pointer` is a JSON pointer into the body, or `/name` of a parameter. */
 export interface RequestFault {
   readonly pointer: string
-  /** A JSON Schema keyword (`maximum`, `required`, …) or a code of our own. */
-  readonly code: string
+  readonly code: FaultCode
   readonly detail: string
   /** Index of an element of a batch, and its event id if readable. */
   readonly index?: number

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectOperations } from '../../src/socket/client.ts'
 import { ServiceError } from '../../src/domain/errors.ts'
+import type { RequestFault } from '../../src/domain/errors.ts'
 import { OperationsSocket } from '../../src/socket/server.ts'
 import { OperationError } from '../../src/operations/operations.ts'
 import type { Operations } from '../../src/operations/operations.ts'
@@ -16,7 +17,12 @@ import type { Log } from '../../src/ports/system.ts'
 const logged: string[] = []
 const keep = (message: string) => void logged.push(message)
 const log: Log = { debug: keep, info: keep, warn: keep, error: keep }
-const fault = { pointer: '/measurements/3/temp', code: 'maximum', detail: 'too hot', index: 3 }
+const fault: RequestFault = {
+  pointer: '/measurements/3/temp',
+  code: 'maximum',
+  detail: 'too hot',
+  index: 3,
+}
 
 const absent = () => Promise.reject(new Error('not part of this'))
 

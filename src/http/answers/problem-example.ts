@@ -24,10 +24,12 @@ const MEMBERS: Partial<Record<ErrorCode, Readonly<Record<string, unknown>>>> = {
 
 /** A response with this error. */
 export function exampleOf(code: ErrorCode): unknown {
-  const fault = { pointer: '/temp', code: 'maximum', detail: 'must be at most 10000' }
+  const detail = 'must be at most 10000'
   const error = new ServiceError(code, {
     members: MEMBERS[code] ?? {},
-    ...(code === 'validation_failed' && { faults: [fault] }),
+    ...(code === 'validation_failed' && {
+      faults: [{ pointer: '/temp', code: 'maximum', detail }],
+    }),
   })
   return JSON.parse(presentError(error, REQUEST_ID).body)
 }

@@ -2,11 +2,11 @@
 // gives an error its status. GET /problems/{code} shows these texts.
 
 import type { ErrorCode } from '../../domain/errors.ts'
+import { FAULTS } from './faults.ts'
+import type { FaultExplanation } from './faults.ts'
 
-export interface Problem {
+export interface Problem extends FaultExplanation {
   readonly status: number
-  readonly title: string
-  readonly explanation: string
 }
 
 const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
@@ -230,69 +230,6 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   },
 }
 
-/** Our own codes inside `errors`; the others there are JSON Schema keywords. */
-const FAULT_EXPLANATIONS = {
-  timestamp_in_future: {
-    title: 'The timestamp lies in the future',
-    explanation:
-      'The timestamp is further ahead of the server than allowed. Keep the event, check your ' +
-      'clock against `server_time` and send it again.',
-  },
-  timestamp_too_old: {
-    title: 'The timestamp is too old',
-    explanation:
-      'The timestamp is before the earliest one that this server accepts. Check the sensor’s ' +
-      'clock; set the measurement aside.',
-  },
-  too_many_at_one_time: {
-    title: 'Too many measurements at one time',
-    explanation:
-      'The sensor already has a million measurements at this millisecond. Give measurements the ' +
-      'times at which they were taken.',
-  },
-  lone_surrogate: {
-    title: 'The text is not well-formed Unicode',
-    explanation:
-      'The text contains half of a surrogate pair, which UTF-8 cannot represent. Cut texts only ' +
-      'between characters.',
-  },
-  repeated_member: {
-    title: 'Repeated member',
-    explanation:
-      'An object has two members of one name, and nothing says which of them is meant. Give each ' +
-      'member only once.',
-  },
-  repeated_parameter: {
-    title: 'Repeated parameter',
-    explanation: 'Give each query parameter only once.',
-  },
-  unknown_redirect_uri: {
-    title: 'The redirect URI is not configured',
-    explanation:
-      '`redirect_uri` must equal one of the URIs in the server’s settings, byte for byte.',
-  },
-  too_many_tokens: {
-    title: 'Too many tokens',
-    explanation: 'A user can have made 100 daemon tokens that work. End one that is not in use.',
-  },
-  from_not_before_to: {
-    title: 'The period is empty',
-    explanation: '`from` must be before `to`. By default, `from` is 24 hours before `to`.',
-  },
-  unknown_time_zone: {
-    title: 'Unknown time zone',
-    explanation: '`tz` names a zone of the IANA time zone database, such as Europe/Berlin.',
-  },
-  time_zone_not_allowed: {
-    title: 'No time zone with this bucket',
-    explanation: '`tz` goes with the buckets day and auto; the others are the same in all zones.',
-  },
-  fill_not_allowed: {
-    title: 'fill does not apply to raw',
-    explanation: '`fill` applies to buckets; `raw` lists single measurements, so leave `fill` out.',
-  },
-} as const
-
 /** Status, title and explanation of a code. */
 export function problemOf(code: ErrorCode): Problem {
   return PROBLEMS[code]
@@ -307,16 +244,12 @@ export function allProblems(): readonly (Problem & { readonly code: ErrorCode })
 
 /** Every code that GET /problems/{code} knows. */
 export function explainedCodes(): readonly string[] {
-  return [...Object.keys(PROBLEMS), ...Object.keys(FAULT_EXPLANATIONS)].toSorted()
+  return [...Object.keys(PROBLEMS), ...Object.keys(FAULTS)].toSorted()
 }
 
 /** What GET /problems/{code} shows, or `undefined` for an unknown code. */
-export function explanationOf(
-  code: string,
-): { title: string; explanation: string; status?: number } | undefined {
+export function explanationOf(code: string): (FaultExplanation & { status?: number }) | undefined {
   if (Object.hasOwn(PROBLEMS, code)) return PROBLEMS[code as ErrorCode]
-  if (Object.hasOwn(FAULT_EXPLANATIONS, code)) {
-    return FAULT_EXPLANATIONS[code as keyof typeof FAULT_EXPLANATIONS]
-  }
+  if (Object.hasOwn(FAULTS, code)) return FAULTS[code as keyof typeof FAULTS]
   return undefined
 }

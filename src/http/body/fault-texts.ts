@@ -37,7 +37,11 @@ const atMost = (limit: number) => `must have at most ${limit}`
 export function faultText({ keyword, params, parentSchema, data }: ErrorObject): string {
   const { description, format } = (parentSchema ?? {}) as { description?: string; format?: string }
   if (keyword === 'type' && format === 'date-time' && typeof data === 'number') return NO_UNIX_TIME
-  return TEXTS[keyword]?.(params as Limits, data) ?? `is not as described: ${description}`
+  return TEXTS[keyword]?.(params as Limits, data) ?? `must be ${insideSentence(description)}`
+}
+
+function insideSentence(description = ''): string {
+  return description.charAt(0).toLowerCase() + description.slice(1).replace(/\.$/, '')
 }
 
 function maximumText({ limit }: Limits, value: unknown): string {

@@ -17,7 +17,7 @@ import type {
   SeriesQueryRequest,
   AuthorizationGrant,
 } from '../../../schemas/messages.d.ts'
-import type { RequestFault } from '../../domain/errors.ts'
+import type { FaultCode, RequestFault } from '../../domain/errors.ts'
 import { elementFaultsMax, elementMembersMax } from '../../domain/limits.ts'
 import { pointerSegment } from '../answers/fault-list.ts'
 import { faultText } from './fault-texts.ts'
@@ -115,5 +115,5 @@ function toFault(error: ErrorObject, at: string): RequestFault {
   const member = missingProperty ?? additionalProperty
   const inside = member === undefined ? '' : `/${pointerSegment(member)}`
   const pointer = `${at}${error.instancePath}${inside}`
-  return { pointer, code: error.keyword, detail: faultText(error) }
+  return { pointer, code: error.keyword as FaultCode, detail: faultText(error) }
 }

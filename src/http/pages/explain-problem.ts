@@ -5,6 +5,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
 import { answerJson } from '../call/call.ts'
 import type { Call } from '../call/call.ts'
+import { FAULTS } from '../answers/faults.ts'
 import { explainedCodes, explanationOf } from '../answers/problems.ts'
 import { exampleOf } from '../answers/problem-example.ts'
 import { answerPage, escapeHtml, isForPeople, proseToHtml } from './html.ts'
@@ -79,6 +80,14 @@ function explanationOn(
     `<p class="status"><code>${code}</code> · ${proseToHtml(place)}</p>`,
     `<p>${proseToHtml(explanation)}</p>`,
     ...(example === undefined ? [] : [`<h2>Example</h2><pre tabindex="0">${json}</pre>`]),
+    ...(code === 'validation_failed' ? [listOfFaults()] : []),
     '<p><a href="../problems">All problems</a></p>',
   ].join('\n')
+}
+
+function listOfFaults(): string {
+  const items = Object.entries(FAULTS).map(([code, { explanation }]) => {
+    return `<dt><code>${code}</code></dt><dd>${proseToHtml(explanation)}</dd>`
+  })
+  return `<h2>Codes inside errors</h2><dl>${items.join('')}</dl>`
 }

@@ -6,6 +6,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { gzipSync } from 'node:zlib'
+import { FAULTS } from '../../../src/http/answers/faults.ts'
 import { allProblems } from '../../../src/http/answers/problems.ts'
 import { send } from '../../support/http.ts'
 import { startService } from '../../support/service.ts'
@@ -152,6 +153,12 @@ describe('the pages of problems', () => {
     expect(text).not.to.include('`')
     expect(text).to.include('&quot;pointer&quot;: &quot;/temp&quot;')
     expect(text).to.include('href="../docs"')
+  })
+
+  it('explain of validation_failed every code that can be inside errors', async () => {
+    const { text } = await open('/problems/validation_failed')
+    for (const code of Object.keys(FAULTS)) expect(text).to.include(`<dt><code>${code}</code>`)
+    expect((await open('/problems/pattern')).text).to.include('<h1>The text is not as described')
   })
 
   it('are shown to people where nothing is, and problems to programs', async () => {
