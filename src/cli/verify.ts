@@ -68,15 +68,16 @@ async function verdictOnArchive(file: string, progress: StepProgress): Promise<V
   return verdict
 }
 
-function sayVerdict({ findings, sensors, measurements, events, moving }: Verdict): void {
+function sayVerdict(verdict: Verdict): void {
+  const { findings, findingsTotal, sensors, measurements, events, moving } = verdict
   for (const finding of findings) printText(asTypedHere(describeFinding(finding)))
   const checked = `${counted(measurements, 'measurement')} of ${counted(sensors, 'sensor')}`
   printText(`checked ${checked} and ${counted(events, 'event id')}`)
-  if (moving === 0) return
-  printText(
-    `${counted(moving, 'sensor')} never settled: the newest days are right but for measurements ` +
-      'that wait in the journal',
-  )
+  if (moving > 0) {
+    const unsettled = `${counted(moving, 'sensor')} never settled`
+    printText(`${unsettled}: the newest days are right but for what waits in the journal`)
+  }
+  if (findingsTotal === 0) printText('nothing is wrong')
 }
 
 function isWrong({ findings, findingsTotal }: Verdict): OperationError {

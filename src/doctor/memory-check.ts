@@ -3,8 +3,8 @@
 import { totalmem } from 'node:os'
 import type { Environment } from '../config-settings.ts'
 import { grouped } from '../domain/grouped.ts'
-import { LEDGER_FILE, openForReading } from '../sqlite/database.ts'
-import { countSealedEvents } from '../sqlite/state-figures.ts'
+import { CONTROL_FILE, LEDGER_FILE, openForReading } from '../sqlite/database.ts'
+import { countEventIds } from '../sqlite/verify/ledger-check.ts'
 import { sizeText } from '../system/disk.ts'
 import { memoryLimit, neededMemoryBytes, restingMemoryBytes } from '../system/memory.ts'
 import { Check, reasonOf, VERIFY } from './check.ts'
@@ -45,9 +45,11 @@ export function checkMemory(dataDir: string, unit: Environment | undefined): Che
 function countEvents(dataDir: string): number | CheckResult {
   try {
     const ledger = openForReading(dataDir, LEDGER_FILE)
+    const control = openForReading(dataDir, CONTROL_FILE)
     try {
-      return countSealedEvents(ledger)
+      return countEventIds(control, ledger)
     } finally {
+      control.close()
       ledger.close()
     }
   } catch (error) {

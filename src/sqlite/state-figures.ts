@@ -17,11 +17,6 @@ const DELETIONS = `
 /** State 1: in use. */
 const SEALED_EVENTS = 'SELECT total(events) FROM runs WHERE merged_into IS NULL'
 
-/** Number of events in the sealed part of the ledger. */
-export function countSealedEvents(ledger: Connection): number {
-  return ledger.prepare<[], number>(SEALED_EVENTS).pluck().get() ?? 0
-}
-
 interface DeletionsRow {
   readonly count: number
   readonly oldestAtMs: number | null
@@ -34,20 +29,20 @@ export class StateFigures {
   readonly #online
   readonly #lastSeen
   readonly #deletions
-  readonly #ledger: Connection
+  readonly #sealedEvents
 
   constructor(
     of: { readonly control: Connection; readonly ledger: Connection; readonly clock: Clock },
     settings: OnlineSettings,
   ) {
-    const { control } = of
+    const { control, ledger } = of
     this.#clock = of.clock
-    this.#ledger = of.ledger
     this.#settings = settings
     this.#registered = control.prepare<[], number>(REGISTERED).pluck()
     this.#online = control.prepare<[OnlineTimes], number>(ONLINE).pluck()
     this.#lastSeen = control.prepare<[], number>(LAST_SEEN).pluck()
     this.#deletions = control.prepare<[], DeletionsRow>(DELETIONS)
+    this.#sealedEvents = ledger.prepare<[], number>(SEALED_EVENTS).pluck()
   }
 
   /** Sensors of all users; when one was last heard from, 0 if none ever was. */
@@ -69,6 +64,6 @@ export class StateFigures {
 
   /** Number of events in the sealed part of the ledger. */
   countSealedEvents(): number {
-    return countSealedEvents(this.#ledger)
+    return this.#sealedEvents.get() ?? 0
   }
 }

@@ -103,10 +103,14 @@ describe('thermolog verify', () => {
     expect(answer).to.deep.include({ clean: true, findings: [], sensors: SENSORS })
     expect(answer).to.deep.include({ measurements: MEASUREMENTS, event_ids: MEASUREMENTS })
     const { stdout, stderr } = await runCommand(damaged, ['verify'])
-    expect(stdout).to.include(
-      `${MEASUREMENTS.toLocaleString('en-US')} measurements of ${SENSORS} sensors`,
+    const total = MEASUREMENTS.toLocaleString('en-US')
+    expect(stdout).to.equal(
+      `checked ${total} measurements of ${SENSORS} sensors and ${total} event ids\n` +
+        'nothing is wrong\n',
     )
     expect(stderr).to.match(/checking the ledger: \d{3},\d{3} events/)
+    const doctor = await runCommand(damaged, ['doctor'])
+    expect(doctor.stdout).to.include(`with ${total} event ids`)
   })
 
   it('names the sensor and the day of a measurement that is gone', async () => {
@@ -125,6 +129,7 @@ describe('thermolog verify', () => {
     const { exitCode, stdout, stderr } = await runCommand(damaged, ['verify'])
     expect(exitCode).to.equal(1)
     expect(stdout).to.include(`measurements.db, sensor ${SENSOR}, ${FIRST_DAY}: 4320 measurements`)
+    expect(stdout).not.to.include('nothing is wrong')
     expect(stderr).to.match(/thermolog: 5 things are wrong/)
   })
 

@@ -10,6 +10,7 @@ import type { Finding, Report } from '../../domain/finding.ts'
 import { inOneViewOf, LEDGER_FILE } from '../database.ts'
 import type { Connection, InOneView } from '../database.ts'
 import { decodeEntries } from '../journal-row.ts'
+import type { JournalColumns } from '../journal-row.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import type { Run } from '../ledger/ledger-run.ts'
 import { KnownRuns } from './known-run.ts'
@@ -33,6 +34,24 @@ const ACCEPTED = `
   FROM sensors WHERE deleted_at_ms IS NULL
     AND NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'set_aside' AND seq > 0)`
 const IS_KNOWN = 'SELECT 1 FROM sensors WHERE id = ?'
+
+/** The number of event ids now, sealed or not: as many as `LedgerCheck` finds. */
+export function countEventIds(control: Connection, ledger: Connection): number {
+  const { sealedSeq, events } = inOneViewOf(ledger)(() => ({
+    sealedSeq: ledger.prepare<[], number>(SEALED).pluck().get() ?? 0,
+    events: ledger.prepare<[], number>(EVENTS).pluck().get() ?? 0,
+  }))
+  let count = events
+  for (const { hasEventId } of unsealedRows(control, sealedSeq)) {
+    for (const isOne of hasEventId) count += isOne
+  }
+  return count
+}
+
+function* unsealedRows(control: Connection, sealedSeq: number): Generator<JournalColumns> {
+  const rows = control.prepare<[number], Buffer>(UNSEALED_ROWS).pluck()
+  for (const entries of rows.iterate(sealedSeq)) yield decodeEntries(entries)
+}
 
 /** Keys of events not yet sealed, four words each. */
 interface Unsealed {
@@ -135,9 +154,7 @@ export class LedgerCheck {
     return this.#control.transaction(() => {
       const keys = new Uint32Array(this.#countUnsealed(sealedSeq) * KEY_WORDS)
       let count = 0
-      const rows = this.#control.prepare<[number], Buffer>(UNSEALED_ROWS).pluck()
-      for (const entries of rows.iterate(sealedSeq)) {
-        const columns = decodeEntries(entries)
+      for (const columns of unsealedRows(this.#control, sealedSeq)) {
         for (let at = 0; at < columns.count; at++) {
           const offset = at * KEY_WORDS
           if (columns.hasEventId[at] === 0) continue
