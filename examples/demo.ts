@@ -1,10 +1,7 @@
 // `npm run demo`: the service with a user, a token, an identity provider and a simulated fleet that
 // sends over real HTTP; the chart page, signed in, and lines to paste. Its data are in ./demo-data;
 // delete that to begin anew, or start it again: event ids are made from sensor and time, so nothing
-// is stored twice. `npm run demo -- --replicas 3`: three processes on one PostgreSQL instead;
-// `--citus`: on a PostgreSQL that is spread over two workers.
-// `--phone`: phones in this network reach the service, with a link and its QR code;
-// `--redirect-uri org.example.app:/callback`: your app can sign in, too. See docs/mobile.md.
+// is stored twice. `npm run demo -- --help` lists its options.
 
 import { execFile, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -12,7 +9,8 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
+import { promisify } from 'node:util'
+import { Command, InvalidArgumentError } from 'commander'
 import { qrCode } from '../src/cli/terminal/link.ts'
 import { networkAddress } from '../src/config-values.ts'
 import {
@@ -44,14 +42,16 @@ const ENVIRONMENT: NodeJS.ProcessEnv = {
   IDP_DEMO_CLIENT_ID: PUBLIC_CLIENT,
   IDP_DEMO_LABEL: 'the demo',
 }
-const OPTIONS = {
-  replicas: { type: 'string' },
-  citus: { type: 'boolean', default: false },
+interface Options {
+  readonly replicas?: number
+  readonly citus?: true
+  readonly phone?: true
   /** Of your app. */
-  'redirect-uri': { type: 'string', multiple: true, default: [] as string[] },
-  phone: { type: 'boolean', default: false },
-} as const
-const REPLICAS_ON_CITUS = '3'
+  readonly redirectUri?: readonly string[]
+}
+
+const REPLICAS_ON_CITUS = 3
+const WRONG_USAGE = 2
 const SEND_EVERY_MS = 2_000
 /** Leaves for the provider at once, which asks nobody. */
 const SIGNED_IN_URL = `${PAGE_URL}#/sign-in/demo`
@@ -217,18 +217,44 @@ function listenInNetwork(replicas: number): string | undefined {
   return undefined
 }
 
+/** Ends the process after help, and with 2 after wrong usage. */
+function readOptions(): Options {
+  const command = new Command('npm run demo --')
+    .description('The service with simulated sensors, and the chart page, signed in.')
+    .option('--phone', 'for phones in this network, with a link as a QR code')
+    .option('--redirect-uri <uri>', 'your app can sign in, too; repeat it for several', collect)
+    .option('--replicas <count>', 'so many processes, on one PostgreSQL', readCount)
+    .option('--citus', 'on a PostgreSQL that is spread over two workers')
+    .addHelpText(
+      'after',
+      '\nPORT and DATA_DIR in the environment choose others. See docs/mobile.md.',
+    )
+    .showHelpAfterError('See npm run demo -- --help.')
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : WRONG_USAGE))
+  return command.parse().opts()
+}
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
+}
+
+function readCount(text: string): number {
+  if (/^[1-9]\d?$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be a positive integer.')
+}
+
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: OPTIONS })
-  const replicas = Number(values.replicas ?? (values.citus ? REPLICAS_ON_CITUS : '0'))
-  const redirectUris = [...values['redirect-uri'], PAGE_URL]
+  const options = readOptions()
+  const { redirectUri = [], replicas = options.citus ? REPLICAS_ON_CITUS : 0 } = options
+  const redirectUris = [...redirectUri, PAGE_URL]
   ENVIRONMENT['MOBILE_REDIRECT_URIS'] = redirectUris.join(',')
-  const trouble = values.phone ? listenInNetwork(replicas) : undefined
+  const trouble = options.phone ? listenInNetwork(replicas) : undefined
   if (trouble !== undefined) {
     process.stderr.write(`--phone: ${trouble}\n`)
     process.exitCode = 1
     return
   }
-  const cluster = values.citus ? await DemoCluster.start() : undefined
+  const cluster = options.citus ? await DemoCluster.start() : undefined
   const database = cluster ?? (replicas > 0 ? await findDatabase() : undefined)
   if (database !== undefined) ENVIRONMENT['DATABASE_URL'] = database.url
   const owner = await createUser(OWNER)
@@ -239,7 +265,7 @@ async function main(): Promise<void> {
   )
   provider.people.set('demo', { email: OWNER, email_verified: true, name: 'Demo' })
   const { services, url: boundUrl, closeProxy } = await startServices(replicas)
-  const url = values.phone ? new URL(PAGE_URL).origin : boundUrl
+  const url = options.phone ? new URL(PAGE_URL).origin : boundUrl
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
   const ended = Promise.all(services.map((service) => once(service, 'exit')))
@@ -250,7 +276,7 @@ async function main(): Promise<void> {
     explain({ url, token: owner.token }, killing),
     explainToApps(url, mobileToken),
   ]
-  if (values.phone) {
+  if (options.phone) {
     explanation.push(explainToPhones(await thermolog('user', 'link', OWNER, '--expires', '24h')))
   }
   const simulated = async () => {

@@ -112,6 +112,22 @@ describe('the demo', () => {
     await expectEnd(demo)
   })
 
+  it('lists its options, and refuses what is none', async () => {
+    demo = startDemo(folder, {}, '--help')
+    expect(await demo.ended).to.equal(0)
+    expect(demo.shown()).to.match(/--phone .*--redirect-uri .*--replicas .*--citus /s)
+    for (const [args, refusal] of [
+      [['--phones'], /^error: unknown option '--phones'\n/],
+      [['--replicas', 'some'], /'some' is invalid\. It must be a positive integer\.\n/],
+    ] as const) {
+      demo = startDemo(folder, {}, ...args)
+      expect(await demo.ended).to.equal(2)
+      expect(demo.told())
+        .to.match(refusal)
+        .and.match(/\nSee npm run demo -- --help\.\n$/)
+    }
+  })
+
   it('says what to install where there is no Citus', async () => {
     demo = startDemo(folder, { PATH: folder, POSTGRES_FOLDER: folder }, '--citus')
     expect(await demo.ended).to.equal(1)
