@@ -35,6 +35,27 @@ describe('a first visit to the chart page', () => {
     const bytes = [...loaded.values()].reduce((sum, one) => sum + one, 0)
     expect(bytes).to.be.within(20_000, BYTES_MAX)
     expect(loaded.size).to.be.within(5, REQUESTS_MAX)
+    expect(await page.content()).not.to.include('too old')
+    test.expectNoProblems()
+    await context.close()
+  })
+
+  it('says that a browser is too old, with those that are not, and does nothing else', async () => {
+    const { page, context } = await test.open('healthz', { serviceWorkers: 'block' })
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    for (const takeAway of [
+      () => Object.assign(CSS, { supports: () => false }),
+      () => Reflect.deleteProperty(AbortSignal, 'any'),
+    ]) {
+      const script = await page.addInitScript(takeAway)
+      await page.goto(test.url)
+      expect(await page.locator('body').innerText()).to.match(
+        /^This browser is too old for this page\n+Update it, or use [\w ,]+\.5, or later\.$/,
+      )
+      await script.dispose()
+    }
+    expect(asked.filter((url) => url.includes('/api/'))).to.deep.equal([])
     test.expectNoProblems()
     await context.close()
   })
