@@ -189,6 +189,8 @@ export function serviceSuite(use: UseServer): void {
     expect(checked.stdout).to.contain('can be used')
     const users = await runCommand('nowhere', ['user', 'list', '--json'], environment)
     expect(users.stdout).to.contain(ANA)
+    const sensors = await runCommand('nowhere', ['sensor', 'list', '--user', ANA], environment)
+    expect(sensors.stdout).to.match(/^\d+ .* -?\d+\.\d\d +(online|silent) +\d{4}-.* \d\d:\d\d$/m)
     const backup = await runCommand('nowhere', ['backup', 'x.tar'], environment)
     expect(backup.exitCode).to.equal(2)
     expect(backup.stderr).to.contain('pg_dump')
