@@ -5,7 +5,7 @@
 // when closed. Only the page's own scripts run here (Content-Security-Policy), so no other can read
 // the token; signing out revokes it (sign-out.js) and deletes everything kept.
 
-import { nowMs, takeTime } from './clock.js'
+import { monotonicMs, nowMs, takeTime } from './clock.js'
 import { findHistory, forgetAll, keepHistories } from './kept.js'
 import { APP_NAME } from './names.js'
 
@@ -117,7 +117,7 @@ export async function request(path, order = {}) {
   const token = session()?.token
   const headers = { ...(token && { Authorization: `Bearer ${token}` }), ...order.headers }
   const isUnsent = !navigator.onLine
-  const askedAtMs = performance.now()
+  const askedAtMs = monotonicMs()
   const response = await fetch(BASE + path, { ...order, headers }).catch(
     (/** @type {Error} */ cause) => {
       throw cause.name === 'AbortError' ? cause : new NoAnswer(isUnsent, { cause })

@@ -7,11 +7,16 @@ const SEEN_MS = 2_000
 
 const corrections = new EventTarget()
 /** The service's time when the page began to count. */
-let begunMs = Date.now() - performance.now()
+let begunMs = Date.now() - monotonicMs()
 
 /** @returns {number} milliseconds since 1970, at the service */
 export function nowMs() {
-  return Math.round(begunMs + performance.now())
+  return Math.round(begunMs + monotonicMs())
+}
+
+/** @returns {number} milliseconds since the page was loaded, whatever clock is set */
+export function monotonicMs() {
+  return performance.now()
 }
 
 /** How far the device's clock is ahead of the service's, as far as that is known. */
@@ -31,7 +36,7 @@ export function onCorrection(listener, signal) {
  * Corrects the time where an answer contradicts it.
  *
  * @param {Response} answer
- * @param {number} askedAtMs of `performance.now()`
+ * @param {number} askedAtMs of `monotonicMs`
  */
 export function takeTime({ headers }, askedAtMs) {
   // Any other may have been kept since.
@@ -40,7 +45,7 @@ export function takeTime({ headers }, askedAtMs) {
   if (!isFresh || Number.isNaN(dateMs)) return
   const before = begunMs
   // It was written between question and answer, and has no part of a second.
-  const earliest = dateMs - performance.now()
+  const earliest = dateMs - monotonicMs()
   begunMs = Math.min(Math.max(begunMs, earliest), dateMs + 1_000 - askedAtMs)
   if (Math.abs(begunMs - before) > SEEN_MS) corrections.dispatchEvent(new Event('correction'))
 }

@@ -3,7 +3,7 @@
 // Back finds it unchanged.
 
 import { whyUnheard } from './api.js'
-import { onCorrection } from './clock.js'
+import { monotonicMs, onCorrection } from './clock.js'
 import { button, element, setText } from './element.js'
 import { DashboardTools } from './dashboard-tools.js'
 import { foundAmong, groupsOf, nameInGroup, sortByName } from './fleet-order.js'
@@ -154,7 +154,7 @@ export class DashboardView {
   #arrangeSoon() {
     if (this.#arranging !== undefined) return
     const restMs = this.#arranged.size === 0 ? 0 : ARRANGE_MS
-    const delayMs = Math.max(0, this.#arrangedAtMs + restMs - performance.now())
+    const delayMs = Math.max(0, this.#arrangedAtMs + restMs - monotonicMs())
     this.#arranging = setTimeout(() => this.#arrange(), delayMs)
   }
 
@@ -165,7 +165,7 @@ export class DashboardView {
     clearTimeout(this.#arranging)
     this.#arranging = undefined
     if (!this.root.isConnected) return
-    this.#arrangedAtMs = performance.now()
+    this.#arrangedAtMs = monotonicMs()
     const { sensors } = this.#fleet
     const known = [...this.#arranged.keys()].flatMap((id) => sensors.get(id) ?? [])
     const added = [...sensors.values()].filter(({ id }) => !this.#arranged.has(id))

@@ -121,7 +121,7 @@ export class Fleet {
    */
   #inTurn(act) {
     const acted = this.#acting.then(() => (this.#stopping.signal.aborted ? undefined : act()))
-    this.#acting = acted.catch(() => undefined)
+    this.#acting = Promise.allSettled([acted])
     return acted
   }
 

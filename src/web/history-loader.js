@@ -2,7 +2,7 @@
 // has sent something, at most once a second; and again if the response was incomplete. One request
 // at a time: a new one aborts the previous one.
 
-import { nowMs } from './clock.js'
+import { monotonicMs, nowMs } from './clock.js'
 import { NoAnswer, Refused, whyUnheard } from './api.js'
 import { moment } from './format.js'
 import { readHistories, readOn } from './read-histories.js'
@@ -75,7 +75,7 @@ export class HistoryLoader {
     this.#changedFromMs = Math.min(this.#changedFromMs, changedFromMs)
     if (this.#isReading || known === undefined) return
     if (known[0]?.asOfMs !== undefined) return this.load(period)
-    const waitMs = this.#restUntilMs - performance.now()
+    const waitMs = this.#restUntilMs - monotonicMs()
     clearTimeout(this.#timer)
     if (waitMs > 0) {
       this.#timer = setTimeout(() => this.readOn(period, this.#changedFromMs), waitMs)
@@ -120,7 +120,7 @@ export class HistoryLoader {
     const isComplete = histories.every((history) => history.isComplete)
     this.#known = histories
     this.#readAtMs = nowMs()
-    this.#restUntilMs = performance.now() + (isComplete ? READ_ON_MS : INCOMPLETE_RETRY_MS)
+    this.#restUntilMs = monotonicMs() + (isComplete ? READ_ON_MS : INCOMPLETE_RETRY_MS)
     this.#events.onNote(noteOf(histories))
     if (isOld) this.#timer = setTimeout(() => this.load(period), FAILED_RETRY_MS)
     else if (!isComplete) this.readOn(period, -Infinity)
@@ -142,7 +142,7 @@ export class HistoryLoader {
     if (!isShown) this.#events.onHistories([])
     this.#events.onNote(isShown && !isPermanent ? oldNote(this.#readAtMs) : explain(error))
     if (isPermanent) return
-    this.#restUntilMs = performance.now() + FAILED_RETRY_MS
+    this.#restUntilMs = monotonicMs() + FAILED_RETRY_MS
     if (isShown) this.readOn(period, -Infinity)
     else this.#timer = setTimeout(() => this.load(period), FAILED_RETRY_MS)
   }

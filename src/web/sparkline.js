@@ -1,6 +1,7 @@
 // The small line of the last day: drawn from known data as soon as a card is shown, read when
 // scrolling pauses, for all cards at once, and again when it is out of date.
 
+import { monotonicMs } from './clock.js'
 import { svgElement } from './element.js'
 import { brokenAtGaps, columnsOf, summaryOf } from './history.js'
 import { LastDays, SENSORS_MAX } from './last-days.js'
@@ -92,7 +93,7 @@ export class Sparklines {
     const isDue = (/** @type {number} */ id) =>
       // Many other sensors may have displaced its day.
       this.#days.known(id) === undefined ||
-      performance.now() - (this.#readAtMs.get(id) ?? -Infinity) > FRESH_MS ||
+      monotonicMs() - (this.#readAtMs.get(id) ?? -Infinity) > FRESH_MS ||
       this.#days.isLate(id)
     const due = [...new Set([...this.#sparks.keys(), ...this.#wanted])].filter(isDue)
     due.splice(SENSORS_MAX)
@@ -103,7 +104,7 @@ export class Sparklines {
     // Do not read whole days again because another sensor's is unknown.
     const unknown = due.filter((id) => this.#days.known(id) === undefined)
     const ids = unknown.length > 0 ? unknown : due
-    for (const id of ids) this.#readAtMs.set(id, performance.now())
+    for (const id of ids) this.#readAtMs.set(id, monotonicMs())
     try {
       await this.#days.read(ids, this.#signal)
     } catch {

@@ -4,6 +4,7 @@
 // Two versions may answer by turns while an upgrade is under way. So a tab is loaded once for each
 // version it is told of, not soon after it was loaded, and not for a version that it has left.
 
+import { monotonicMs } from './clock.js'
 import { isUnsaved } from './unsaved.js'
 
 const YOUNG_MS = 10 * 60_000
@@ -23,7 +24,7 @@ let trying
 /** Looks once the page is no longer young. @param {(reload: () => void) => void} onOffer */
 export function lookLater(onOffer) {
   clearTimeout(looking)
-  const delayMs = Math.max(0, YOUNG_MS - performance.now())
+  const delayMs = Math.max(0, YOUNG_MS - monotonicMs())
   looking = setTimeout(() => void lookForUpgrade(onOffer, false), delayMs)
 }
 
@@ -56,10 +57,11 @@ export async function lookForUpgrade(onOffer, isNeeded) {
 
 /** @param {readonly string[]} files @param {() => void} reload */
 async function reloadUnseen(files, reload) {
-  if (performance.now() < YOUNG_MS || isInUse()) return
+  if (monotonicMs() < YOUNG_MS || isInUse()) return
   // Another process may answer the next request, and have other files: these are kept now.
-  const answers = await Promise.all(files.map((file) => fetch(file).catch(() => undefined)))
-  if (answers.every((answer) => answer?.ok) && !isInUse()) reload()
+  const answers = await Promise.allSettled(files.map((file) => fetch(file)))
+  const areKept = answers.every((answer) => answer.status === 'fulfilled' && answer.value.ok)
+  if (areKept && !isInUse()) reload()
 }
 
 /** Whether somebody is in a form, or would lose what is in one. */

@@ -66,7 +66,7 @@ describe('seven tabs of the chart page', () => {
     holder()
   })
 
-  it('go on when that which has the response is hidden, and so does it when it is seen', async () => {
+  it('go on when that which has it is hidden, and so does that when it is seen', async () => {
     const hidden = holder()
     await setHidden(hidden, true)
     await allFollow(

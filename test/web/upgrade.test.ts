@@ -82,7 +82,7 @@ describe('a chart page that stays open while the service is upgraded', () => {
   const newVersion = (page: Page) => page.getByText('New version')
   const breakConnections = () => front.closeAllConnections()
 
-  it('is loaded again where a tap finds its files gone, and is then where the tap leads', async () => {
+  it('is loaded again where a tap finds its files gone, and is where the tap leads', async () => {
     const page = await open({ serviceWorkers: 'block' })
     pagesFrom = () => 1
     await page.getByRole('link', { name: 'Settings' }).click()
@@ -93,7 +93,7 @@ describe('a chart page that stays open while the service is upgraded', () => {
   })
 
   for (const serviceWorkers of ['block', 'allow'] as const) {
-    it(`is loaded again by itself, but for who is in a form (workers: ${serviceWorkers})`, async () => {
+    it(`is loaded again, but for who is in a form (workers: ${serviceWorkers})`, async () => {
       const page = await open({ serviceWorkers })
       if (serviceWorkers === 'allow') {
         await page.clock.fastForward(3_000)
