@@ -2,7 +2,10 @@
 
 import { COMMON_STYLE } from './html.ts'
 
-/** Swagger UI's own style is in a layer, which every rule here is above. */
+/**
+ * Swagger UI's own style is in a layer, which every rule here is above. Nothing fades: between
+ * light and dark, texts would be hard to read.
+ */
 export const DOCS_STYLE = `@import url('swagger-ui.css') layer(swagger);
 ${COMMON_STYLE}
 :root { --raised: light-dark(#e9eef2, #202b34); --on-accent: light-dark(#ffffff, #06222d);
@@ -12,6 +15,7 @@ nav { box-sizing: border-box; max-width: 80rem; margin: 0 auto; padding: 0.5rem 
 .swagger-ui { background: none; color: var(--ink); font-family: inherit;
   & *:not(pre, code, textarea, .opblock-summary-path, .parameter__type, .parameter__in) {
     font-family: inherit; }
+  & *, & *::before, & *::after { transition: none; }
   & .wrapper { max-width: 80rem; }
   & .info { margin: 1.5rem 0; }
   & :is(.info, .markdown, .renderedMarkdown) a { color: var(--accent); }
