@@ -10,9 +10,12 @@ import { dataOf, get, post, remove } from './api.js'
  * }} DeviceToken `session_id`: the session that made it; may have ended
  * @typedef {DeviceToken & { token: string }} MadeToken
  * @typedef {{
- *   name: string, scopes?: string[], sn_prefix?: string, expires_in_days?: number,
+ *   name: string, scopes: string[], sn_prefix?: string, expires_in_days?: number,
  * }} TokenOrder
  */
+
+/** The scope that a device needs: a token that is lost can neither read nor delete. */
+export const SEND_ONLY = 'measurements:write'
 
 /** Why a session cannot make tokens. */
 export const NEEDS_NEW_SESSION =

@@ -2,7 +2,7 @@
 
 import { Refused, get, session } from './api.js'
 import { commandBox, shellWord } from './command-box.js'
-import { NEEDS_NEW_SESSION, makeToken } from './device-tokens.js'
+import { NEEDS_NEW_SESSION, SEND_ONLY, makeToken } from './device-tokens.js'
 import { button, element, setText } from './element.js'
 import { explain } from './explain.js'
 import { COMMAND } from './names.js'
@@ -94,7 +94,7 @@ export class FirstRun {
     this.#isMaking = true
     setText(this.#fault, '')
     try {
-      const made = await makeToken({ name: 'first' })
+      const made = await makeToken({ name: 'first', scopes: [SEND_ONLY] })
       // The user has moved on; the token is in the settings.
       if (!this.root.isConnected) return
       const onClosed = () => this.#close(bootstrap)
@@ -122,7 +122,7 @@ export class FirstRun {
   /** @param {Bootstrap} [tooOld] where the session is too old to do without a shell */
   #explain(tooOld) {
     const user = shellWord(session()?.user.email ?? 'you@example.org')
-    const create = `TOKEN=$(${COMMAND} token create --user ${user} --name first)`
+    const order = `${COMMAND} token create --user ${user} --name first --scope ${SEND_ONLY}`
     const why = element('p', { tabindex: '-1' }, NEEDS_NEW_SESSION)
     const isWithProvider = tooOld !== undefined && tooOld.sign_in_providers.length > 0
     const again = isWithProvider
@@ -131,7 +131,7 @@ export class FirstRun {
     this.#place.replaceChildren(
       ...(tooOld === undefined ? [] : [again.root]),
       element('p', {}, '1. Create a token, where Thermolog was started:'),
-      commandBox(create, { label: 'Copy: create a token' }),
+      commandBox(`TOKEN=$(${order})`, { label: 'Copy: create a token' }),
       element('p', {}, '2. Send a measurement, from there:'),
       commandBox(curlLines('$TOKEN', this.#trial), { label: 'Copy: send a measurement' }),
       element('p', {}, SENT_AGAIN),

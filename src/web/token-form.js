@@ -1,18 +1,23 @@
-// The form for a new token; a name is enough.
+// The form for a new token; a name is enough for one that only sends.
 
 import { choices, chosenValues, field, selection } from './choices.js'
+import { SEND_ONLY } from './device-tokens.js'
 import { button, element, setText } from './element.js'
 import { explain } from './explain.js'
 import { lead } from './question.js'
 
 /** @import { TokenOrder } from './device-tokens.js' */
 
-/** What a token may do, by its scope. */
-export const RIGHTS = /** @type {const} */ ({
-  'measurements:write': 'send measurements',
-  'sensors:read': 'read sensors',
-  'sensors:write': 'change sensors',
-})
+/** What a token may do, shortly and as it is offered. */
+export const RIGHTS = /** @type {const} */ ([
+  { scope: SEND_ONLY, may: 'send', offer: 'send measurements' },
+  { scope: 'sensors:read', may: 'read', offer: 'read, for Grafana and programs' },
+  {
+    scope: 'sensors:write',
+    may: 'change and delete',
+    offer: 'change sensors, delete them with their history',
+  },
+])
 
 const EXPIRES = /** @type {const} */ ([
   ['', 'Never'],
@@ -50,16 +55,18 @@ export class TokenForm {
    * @param {() => void} onCancel
    */
   constructor(onSend, onCancel) {
-    const scopes = Object.entries(RIGHTS).map(([value, text]) => ({ value, text, isChosen: true }))
+    const scopes = RIGHTS.map(({ scope, offer }) => {
+      return { value: scope, text: offer, isChosen: scope === SEND_ONLY }
+    })
     this.root = element(
       'form',
       { class: 'new-token', 'aria-label': 'New token' },
       this.#name.root,
+      choices('It may', { name: 'scope', type: 'checkbox' }, scopes),
       element(
         'details',
         {},
-        element('summary', {}, 'Rights, expiry, prefix'),
-        choices('It may', { name: 'scope', type: 'checkbox' }, scopes),
+        element('summary', {}, 'Expiry, prefix'),
         this.#expires.root,
         this.#prefix.root,
       ),
@@ -77,12 +84,11 @@ export class TokenForm {
   }
 
   get #order() {
-    const scopes = chosenValues(this.root, 'scope')
     const { value: prefix } = this.#prefix.input
     const { value: days } = this.#expires.select
     return {
       name: this.#name.input.value.trim(),
-      ...(scopes.length < Object.keys(RIGHTS).length && { scopes }),
+      scopes: chosenValues(this.root, 'scope'),
       ...(prefix !== '' && { sn_prefix: prefix }),
       ...(days !== '' && { expires_in_days: Number(days) }),
     }
@@ -91,7 +97,7 @@ export class TokenForm {
   /** @param {(order: TokenOrder) => Promise<void>} onSend */
   async #submit(onSend) {
     const order = this.#order
-    if (order.scopes?.length === 0) return setText(this.#fault, NO_RIGHT)
+    if (order.scopes.length === 0) return setText(this.#fault, NO_RIGHT)
     this.#send.disabled = true
     setText(this.#fault, '')
     try {

@@ -2,6 +2,7 @@
 // part of the document, and goes with it.
 
 import { commandBox } from './command-box.js'
+import { SEND_ONLY } from './device-tokens.js'
 import { button, element } from './element.js'
 import { ask } from './question.js'
 import {
@@ -96,7 +97,7 @@ export class TokenMade {
 
   /** @param {MadeToken} made @param {Trial} trial */
   #senders({ token, scopes }, trial) {
-    if (!scopes.includes('measurements:write')) {
+    if (!scopes.includes(SEND_ONLY)) {
       return [this.#sender('Try it with curl', checkLines(token), true)]
     }
     return [

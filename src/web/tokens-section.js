@@ -6,6 +6,7 @@ import { selection } from './choices.js'
 import { commandBox, shellWord } from './command-box.js'
 import {
   NEEDS_NEW_SESSION,
+  SEND_ONLY,
   listTokens,
   makeToken,
   revokeToken,
@@ -117,7 +118,7 @@ export class TokensSection {
     const user = shellWord(session()?.user.email ?? '')
     const off = [
       element('p', { class: 'muted' }, OFF),
-      commandBox(`${COMMAND} token create --user ${user} --name gateway`),
+      commandBox(`${COMMAND} token create --user ${user} --name gateway --scope ${SEND_ONLY}`),
     ]
     const byOperator = element('p', { class: 'muted' }, BY_OPERATOR)
     this.#rest.replaceChildren(
@@ -256,14 +257,10 @@ function at(time) {
 function describe(token) {
   const { scopes, sn_prefix: prefix, made_by: by } = token
   const { created_at: createdAt, last_used_at: usedAt, expires_at: expiresAt } = token
-  const rights = Object.entries(RIGHTS).flatMap(([scope, text]) =>
-    scopes.includes(scope) ? [text] : [],
-  )
-  const isAll = rights.length === Object.keys(RIGHTS).length
-  const may = isAll ? 'May send, read and change' : `May ${rights.join(', ')}`
+  const rights = RIGHTS.flatMap(({ scope, may }) => (scopes.includes(scope) ? [may] : []))
   const used = usedAt === null ? 'never used' : `used ${since(Date.parse(usedAt), nowMs())}`
   const lines = [
-    [may, ...(prefix === '' ? [] : [`prefix ${prefix}`])],
+    [`May ${rights.join(', ')}`, ...(prefix === '' ? [] : [`prefix ${prefix}`])],
     [`Made by ${by === 'owner' ? 'you' : 'the operator'} ${at(createdAt)}`, used],
     expiresAt === null ? [] : [`Expires ${at(expiresAt)}`],
   ]

@@ -59,5 +59,6 @@ describe('the link of the first start on the chart page', () => {
     const { origin } = new URL(page.url())
     const { body } = await send(origin, { path: '/api/v1/me', token })
     expect(body.data.user.email).to.equal('ana@example.org')
+    expect(body.data.token.scopes).to.deep.equal(['measurements:write'])
   })
 })

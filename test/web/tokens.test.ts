@@ -39,11 +39,15 @@ describe('tokens on the chart page', () => {
   const isTaken = async (token: string) =>
     (await send(test().service.url, { path: '/api/v1/me', token })).status === 200
 
+  const mayDo = async (token: string) =>
+    (await send(test().service.url, { path: '/api/v1/me', token })).body.data.token.scopes
+
   it('are made with a name and one tap, shown once with what sends, and kept nowhere', async () => {
     const { page, close } = await test().openSignedIn('#/settings', PHONE)
     await makeToken(page, 'cabin "1"')
     await page.getByRole('heading', { name: 'Token “cabin "1"”' }).waitFor()
     const token = await shownToken(page)
+    expect(await mayDo(token)).to.deep.equal(['measurements:write'])
     const lines = await page.locator('.made .command', { hasText: 'curl' }).innerText()
     const [command = ''] = lines.split('\nCopy')
     const { stdout } = await run('sh', ['-c', command])
@@ -61,6 +65,7 @@ describe('tokens on the chart page', () => {
     await page.getByRole('button', { name: 'Copy the token' }).click()
     await page.getByRole('button', { name: 'Done' }).click()
     expect(await page.content()).not.to.include('thd_live_')
+    await row(page, 'cabin').getByText('May send', { exact: true }).waitFor()
     await row(page, 'cabin').getByText('Made by you').waitFor()
     await page.getByRole('button', { name: 'Revoke cabin' }).click()
     expect(await isTaken(token)).to.equal(true)
@@ -70,17 +75,16 @@ describe('tokens on the chart page', () => {
     await close()
   })
 
-  it('may be narrowed, and expire', async () => {
+  it('may read and change only where that is chosen, and expire', async () => {
     const { page, close } = await test().openSignedIn('#/settings')
     await page.getByRole('button', { name: 'New token' }).click()
     await page.getByLabel('Name of the device').fill('viewer')
-    await page.getByText('Rights, expiry, prefix').click()
     await page.getByLabel('send measurements').uncheck()
-    await page.getByLabel('change sensors').uncheck()
-    await page.getByLabel('read sensors').uncheck()
     await page.getByRole('button', { name: 'Create token' }).click()
     await page.getByText('Choose what the token may do.').waitFor()
-    await page.getByLabel('read sensors').check()
+    await page.getByLabel('change sensors, delete them with their history').check()
+    await page.getByLabel('read, for Grafana and programs').check()
+    await page.getByText('Expiry, prefix').click()
     await page.getByLabel('Expires').selectOption('In 30 days')
     await page.getByLabel('Prefix').fill('cabin.')
     await page.getByRole('button', { name: 'Create token' }).click()
@@ -89,11 +93,12 @@ describe('tokens on the chart page', () => {
     // It sends nothing, so there is nothing that sends.
     expect(await page.locator('.made summary').allInnerTexts()).to.deep.equal(['Try it with curl'])
     const { body } = await send(test().service.url, { path: '/api/v1/me', token })
-    expect(body.data.token).to.deep.include({ name: 'viewer', scopes: ['sensors:read'] })
+    const scopes = ['sensors:read', 'sensors:write']
+    expect(body.data.token).to.deep.include({ name: 'viewer', scopes })
     const lifeMs = Date.parse(body.data.token.expires_at) - Date.parse(body.data.token.created_at)
     expect(lifeMs).to.equal(30 * DAY_MS)
     await page.getByRole('button', { name: 'Done' }).click()
-    await row(page, 'viewer').getByText('May read sensors, prefix cabin.').waitFor()
+    await row(page, 'viewer').getByText('May read, change and delete, prefix cabin.').waitFor()
     await close()
   })
 
@@ -112,6 +117,7 @@ describe('tokens on the chart page', () => {
     const after = await shownToken(page)
     expect(after).not.to.equal(before)
     expect([await isTaken(before), await isTaken(after)]).to.deep.equal([true, true])
+    expect(await mayDo(after)).to.deep.equal(['measurements:write'])
     const { body } = await send(test().service.url, { path: '/api/v1/me', token: before })
     const restMs = Date.parse(body.data.token.expires_at) - test().service.clock.nowMs()
     expect(restMs).to.equal(7 * DAY_MS)
