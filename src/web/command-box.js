@@ -4,16 +4,13 @@ import { button, element, setText } from './element.js'
 
 /**
  * @param {string} command may have several lines
- * @param {{ label?: string, onCopied?: () => void }} [options] `label`: of the button, if there
- *   are several
+ * @param {{ label?: string }} [options] `label`: of the button, if there are several
  */
-export function commandBox(command, { label, onCopied } = {}) {
+export function commandBox(command, { label } = {}) {
   const code = element('code', {}, command)
   const said = element('p', { class: 'muted', role: 'status' })
   const copy = () => {
-    const isCopied = copyText(code)
-    setText(said, isCopied ? 'Copied' : 'Selected: copy it with the keyboard')
-    if (isCopied) onCopied?.()
+    setText(said, copyText(code) ? 'Copied' : 'Selected: copy it with the keyboard')
   }
   const box = element('div', { class: 'command' }, element('pre', {}, code))
   box.append(button({ label }, copy, 'Copy'), said)

@@ -243,7 +243,8 @@ export class DashboardView {
     const { isLoaded, sensors, connection } = this.#fleet
     const isHolding = this.#firstRun?.isHolding === true
     this.#nothing.hidden = this.#found > 0 && !isHolding
-    if (this.#found > 0) return this.#firstRun?.arrived()
+    const [id] = this.#arranged.keys()
+    if (id !== undefined && this.#found > 0) return this.#firstRun?.arrived(id)
     if (isHolding) return
     if (isLoaded && sensors.size === 0) return void this.#showFirstRun()
     const isLost = connection === 'offline' || connection === 'unreachable'

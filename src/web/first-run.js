@@ -21,6 +21,7 @@ const ARRIVED = 'The first measurement has arrived.'
 
 export class FirstRun {
   #intro = element('p', { role: 'status' }, NOTHING_YET)
+  #seeIt = element('a', {}, 'See it')
   #place = element('div', { class: 'first-run' })
   #fault = element('p', { class: 'fault', role: 'alert' })
   /** @type {TokenMade | undefined} */
@@ -58,9 +59,13 @@ export class FirstRun {
     return this.#isMaking || this.#made !== undefined
   }
 
-  /** A measurement has arrived. */
-  arrived() {
-    if (this.isHolding) setText(this.#intro, ARRIVED)
+  /** A measurement has arrived: makes room to see that, once. @param {number} sensorId */
+  arrived(sensorId) {
+    if (!this.isHolding || this.#seeIt.isConnected) return
+    this.#seeIt.href = `#/sensors/${sensorId}`
+    this.#intro.replaceChildren(`${ARRIVED} `, this.#seeIt)
+    this.#made?.fold()
+    this.root.scrollIntoView()
   }
 
   async #begin() {

@@ -26,6 +26,12 @@ const ONLY_HERE =
 
 export class TokenMade {
   #heading
+  #parts
+  #done = element(
+    'div',
+    { class: 'answers' },
+    button({ class: 'primary' }, () => this.#finish(), 'Done'),
+  )
   #closing = new AbortController()
   #isSaved = false
   #onClosed
@@ -40,20 +46,15 @@ export class TokenMade {
     this.#onClosed = onClosed
     this.#heading = element('h3', { tabindex: '-1' }, `Token “${made.name}”`)
     const intro = 'Copy it now. It is shown only this once; the service keeps no copy.'
-    this.root = element(
-      'section',
-      { class: 'made', 'aria-label': `Token ${made.name}` },
-      this.#heading,
+    this.#parts = [
       element('p', {}, note === undefined ? intro : `${intro} ${note}`),
-      this.#box(made.token, 'Copy the token'),
-      ...this.#senders(made, trial),
+      commandBox(made.token, { label: 'Copy the token' }),
+      ...senders(made, trial),
       isOwnMachine ? element('p', { class: 'muted' }, ONLY_HERE) : undefined,
-      element(
-        'div',
-        { class: 'answers' },
-        button({ class: 'primary' }, () => this.#finish(), 'Done'),
-      ),
-    )
+    ]
+    const attributes = { class: 'made', 'aria-label': `Token ${made.name}` }
+    this.root = element('section', attributes, this.#heading, ...this.#parts, this.#done)
+    this.root.addEventListener('copy', () => (this.#isSaved = true))
     const { signal } = this.#closing
     const warn = (/** @type {Event} */ event) => {
       if (!this.#isSaved) event.preventDefault()
@@ -67,6 +68,13 @@ export class TokenMade {
   focus() {
     this.#heading.focus({ preventScroll: true })
     this.root.scrollIntoView()
+  }
+
+  /** Its token is in use: one line, which opens, is enough. */
+  fold() {
+    this.#isSaved = true
+    const summary = element('summary', {}, this.#heading)
+    this.root.replaceChildren(element('details', {}, summary, ...this.#parts), this.#done)
   }
 
   /** @param {() => void} goOn */
@@ -94,28 +102,21 @@ export class TokenMade {
     }
     ask(this.root, `You have not copied it. ${question}`, [[answer, leave]])
   }
+}
 
-  /** @param {MadeToken} made @param {Trial} trial */
-  #senders({ token, scopes }, trial) {
-    if (!scopes.includes(SEND_ONLY)) {
-      return [this.#sender('Try it with curl', checkLines(token), true)]
-    }
-    return [
-      this.#sender('Try it with curl', curlLines(token, trial), true),
-      element('p', { class: 'muted' }, SENT_AGAIN),
-      this.#sender('Telegraf', telegrafLines(token)),
-      this.#sender('Home Assistant', homeAssistantLines(token)),
-    ]
-  }
+/** @param {MadeToken} made @param {Trial} trial */
+function senders({ token, scopes }, trial) {
+  if (!scopes.includes(SEND_ONLY)) return [sender('Try it with curl', checkLines(token), true)]
+  return [
+    sender('Try it with curl', curlLines(token, trial), true),
+    element('p', { class: 'muted' }, SENT_AGAIN),
+    sender('Telegraf', telegrafLines(token)),
+    sender('Home Assistant', homeAssistantLines(token)),
+  ]
+}
 
-  /** @param {string} title @param {string} lines */
-  #sender(title, lines, isOpen = false) {
-    const summary = element('summary', {}, title)
-    return element('details', { open: isOpen }, summary, this.#box(lines, `Copy: ${title}`))
-  }
-
-  /** @param {string} text @param {string} label */
-  #box(text, label) {
-    return commandBox(text, { label, onCopied: () => (this.#isSaved = true) })
-  }
+/** @param {string} title @param {string} lines */
+function sender(title, lines, isOpen = false) {
+  const box = commandBox(lines, { label: `Copy: ${title}` })
+  return element('details', { open: isOpen }, element('summary', {}, title), box)
 }

@@ -268,6 +268,17 @@ export function boxesOf(page: Page, selector: string) {
   }, selector)
 }
 
+/** Fails unless the first element of each selector is whole in the window, below the bar. */
+export async function expectInSight(page: Page, ...selectors: readonly string[]): Promise<void> {
+  const [bar] = await boxesOf(page, '.bar')
+  const endPx = page.viewportSize()?.height ?? 0
+  for (const selector of selectors) {
+    const [box] = await boxesOf(page, selector)
+    expect(box?.top, selector).to.be.at.least(bar?.bottom ?? 0)
+    expect(box?.bottom, selector).to.be.at.most(endPx)
+  }
+}
+
 /** How much the page keeps on the device. */
 export function keptOf(page: Page): Promise<number> {
   return page.evaluate(async () => {

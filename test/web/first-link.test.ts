@@ -13,7 +13,7 @@ import { loadConfig } from '../../src/config.ts'
 import { useChromium } from '../support/chromium.ts'
 import { send } from '../support/http.ts'
 import { RecordingLog } from '../support/log.ts'
-import { PHONE } from './chart-page.ts'
+import { DESKTOP, expectInSight, PHONE } from './chart-page.ts'
 
 /** Browsers take it. */
 const TOO_LONG = `${'a'.repeat(250)}@example.org`
@@ -60,5 +60,20 @@ describe('the link of the first start on the chart page', () => {
     const { body } = await send(origin, { path: '/api/v1/me', token })
     expect(body.data.user.email).to.equal('ana@example.org')
     expect(body.data.token.scopes).to.deep.equal(['measurements:write'])
+  })
+
+  it('brings what arrives into sight, and takes the token for copied', async () => {
+    await page.setViewportSize(DESKTOP.viewport)
+    const token = await page.locator('.made code').first().innerText()
+    await page.getByText('These lines name an address').scrollIntoViewIfNeeded()
+    const measurements = Array.from({ length: 40 }, (_, at) => ({ sn: `cellar-${at}`, temp: 12 }))
+    const path = '/api/v1/measurements/batch'
+    const body = { measurements }
+    await send(new URL(page.url()).origin, { method: 'POST', path, token, body })
+    await page.getByText('The first measurement has arrived.').waitFor()
+    await expectInSight(page, '.first-run p', '.made', '.card')
+    await page.getByRole('link', { name: 'See it' }).click()
+    await page.getByRole('heading', { name: 'cellar-0' }).waitFor()
+    expect(await page.content()).not.to.include('thd_live_')
   })
 })

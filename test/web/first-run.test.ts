@@ -13,7 +13,7 @@ import { useChromium } from '../support/chromium.ts'
 import { runCommand, serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
-import { PHONE } from './chart-page.ts'
+import { expectInSight, PHONE } from './chart-page.ts'
 
 const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url))
 const TOUCH_PX = 44
@@ -140,6 +140,12 @@ describe('the first run', () => {
       .getByText('21.4 °C', { exact: true })
       .waitFor()
     await page.getByText('The first measurement has arrived.').waitFor()
+    await expectInSight(page, '.first-run p', '.made', '.card')
+    // A tap shows the lines for other senders again.
+    const telegraf = page.getByText('Telegraf', { exact: true })
+    expect(await telegraf.isVisible()).to.equal(false)
+    await page.getByText('Token “first”').tap()
+    expect(await telegraf.isVisible()).to.equal(true)
     await page.getByRole('button', { name: 'Done' }).tap()
     await page.locator('.command').first().waitFor({ state: 'hidden' })
     expect(await page.content()).not.to.include('thd_live_')
