@@ -14,6 +14,8 @@ import type { AccessTokens } from './tokens.ts'
 
 const CODE_BYTES = 32
 const SALT_BYTES = 32
+/** Ends codes of the first user, so that clients can ask who that is first. No other code does. */
+const FIRST = '1'
 
 interface LinkOrder {
   /** `null`: of whoever becomes the first user. */
@@ -24,7 +26,8 @@ interface LinkOrder {
 
 /** Adds a link. @returns its code, shown once and never kept */
 export async function createLink(controlWriter: ControlWriter, order: LinkOrder): Promise<string> {
-  const code = randomBytes(CODE_BYTES).toString('base64url')
+  const random = randomBytes(CODE_BYTES).toString('base64url')
+  const code = order.userId === null ? random + FIRST : random
   await controlWriter.createSignInLink({
     ...order,
     hash: hash('sha256', code, 'buffer'),

@@ -24,6 +24,7 @@ export class LinkView {
     icon('thermolog'),
     this.#heading,
     this.#message,
+    isSecure ? undefined : element('p', { class: 'message' }, INSECURE),
     this.#choices,
   )
   #code
@@ -37,9 +38,13 @@ export class LinkView {
   constructor(code, onDone) {
     this.#code = code
     this.#onDone = onDone
-    const texts = isSecure ? [INTRO] : [INTRO, INSECURE]
+    // Only codes of the first user, whom the service would ask for, end so.
+    if (code.endsWith('1')) {
+      this.#askForUser()
+      return
+    }
     const choose = button({ class: 'primary' }, () => void this.#redeem(), 'Sign in')
-    this.#say(texts, choose, ...(session() === undefined ? [] : [this.#back()]))
+    this.#say([INTRO], choose, ...(session() === undefined ? [] : [this.#back()]))
   }
 
   focus() {
@@ -92,7 +97,12 @@ export class LinkView {
 
   /** @param {{ email: string, name: string }} [before] which was not accepted */
   #askForUser(before) {
-    const email = element('input', { type: 'email', required: true, autocomplete: 'email' })
+    const email = element('input', {
+      type: 'email',
+      required: true,
+      autocomplete: 'email',
+      autofocus: true,
+    })
     const name = element('input', { type: 'text', maxlength: '128', autocomplete: 'name' })
     email.value = before?.email ?? ''
     name.value = before?.name ?? ''

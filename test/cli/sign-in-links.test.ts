@@ -18,7 +18,7 @@ import { readQrCode } from '../support/qr-code.ts'
 import { until } from '../support/until.ts'
 
 const COMMAND = fileURLToPath(new URL('../../src/thermolog.js', import.meta.url))
-const LINK = /(http:\/\/\S+)\/#\/link\/([A-Za-z0-9_-]{43})/
+const LINK = /(http:\/\/\S+)\/#\/link\/([A-Za-z0-9_-]{43}1?)/
 const code_verifier = 'v'.repeat(43)
 
 describe('signing in without a provider', () => {
@@ -36,6 +36,7 @@ describe('signing in without a provider', () => {
     const order = ['user', 'link', 'ana@example.org']
     const alone = await runCommand(dataDir, order, { HOST: '192.0.2.1', PORT: '81' })
     const [, address, code] = LINK.exec(alone.stdout) ?? []
+    expect(code).to.have.lengthOf(43)
     expect([address, alone.stderr.split('\n').length]).to.deep.equal(['http://192.0.2.1:81', 2])
     expect(alone.stdout).to.match(/^\S+\n$/)
     expect(alone.stderr).to.match(/^It works once, until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.\n$/)
@@ -64,6 +65,8 @@ describe('signing in without a provider', () => {
       `Data are kept in ${dataDir}`,
       `Become its first user: ${link}`,
     ])
+    // Clients ask at once who that is.
+    expect(code).to.match(/^.{43}1$/)
     const unnamed = await redeem(url, { code, code_verifier })
     expect(unnamed.body.errors).to.have.lengthOf(1)
     expect(unnamed.body.errors[0]).to.include({ pointer: '/email', code: 'required' })

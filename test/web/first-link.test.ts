@@ -39,7 +39,6 @@ describe('the link of the first start on the chart page', () => {
   })
 
   it('asks who that is, and for a name only if there is to be one', async () => {
-    await page.getByRole('button', { name: 'Sign in' }).tap()
     await page.getByText('You are the first user here.').waitFor()
     expect(await page.getByLabel('Name (optional)').isVisible()).to.equal(true)
   })
