@@ -48,6 +48,8 @@ export class SessionsSection {
       setText(this.#note, explainUnread(error))
       return false
     }
+    const [own] = this.#sessions
+    if (own?.current) this.#tokens.signedInAtMs = Date.parse(own.created_at)
     this.#list.replaceChildren(...this.#sessions.map((one) => this.#row(one)))
     this.#all.hidden = this.#sessions.length < 2
     setText(this.#note, text)

@@ -4,7 +4,8 @@ import { choices, chosenValues, field, selection } from './choices.js'
 import { SEND_ONLY } from './device-tokens.js'
 import { button, element, setText } from './element.js'
 import { explain } from './explain.js'
-import { lead } from './question.js'
+import { ask, lead } from './question.js'
+import { dropUnsaved, holdUnsaved } from './unsaved.js'
 
 /** @import { TokenOrder } from './device-tokens.js' */
 
@@ -48,13 +49,15 @@ export class TokenForm {
   )
   #fault = element('p', { class: 'fault', role: 'alert' })
   #send = element('button', { class: 'primary' }, 'Create token')
+  #onClosed
   root
 
   /**
    * @param {(order: TokenOrder) => Promise<void>} onSend
-   * @param {() => void} onCancel
+   * @param {() => void} onClosed
    */
-  constructor(onSend, onCancel) {
+  constructor(onSend, onClosed) {
+    this.#onClosed = onClosed
     const scopes = RIGHTS.map(({ scope, offer }) => {
       return { value: scope, text: offer, isChosen: scope === SEND_ONLY }
     })
@@ -71,16 +74,33 @@ export class TokenForm {
         this.#prefix.root,
       ),
       this.#fault,
-      element('div', { class: 'answers' }, this.#send, button({}, onCancel, 'Cancel')),
+      element('div', { class: 'answers' }, this.#send, button({}, dropUnsaved, 'Cancel')),
     )
     this.root.addEventListener('submit', (event) => {
       event.preventDefault()
       void this.#submit(onSend)
     })
+    holdUnsaved(this)
   }
 
   focus() {
     lead(this.root, this.#name.input)
+  }
+
+  /** @param {() => void} goOn */
+  mayClose(goOn) {
+    const isTyped = [this.#name, this.#prefix].some(({ input }) => input.value !== '')
+    if (!this.root.isConnected || this.#send.disabled || !isTyped) return true
+    const leave = () => {
+      this.root.reset()
+      goOn()
+    }
+    ask(this.root, 'Leave without making the token?', [['Leave', leave]])
+    return false
+  }
+
+  close() {
+    this.#onClosed()
   }
 
   get #order() {

@@ -37,6 +37,7 @@ const OVERLAPS = /** @type {const} */ ([
   ['1', '1 day'],
   ['30', '30 days'],
 ])
+const SIGNED_IN_MS_MAX = 86_400_000
 const ONE_AT_A_TIME = 'One token at a time: finish and copy this one first.'
 
 export class TokensSection {
@@ -45,10 +46,15 @@ export class TokensSection {
   /** @type {Promise<Bootstrap>} */
   #bootstrap
   #mayChange = false
+  /** How people get a new session. */
+  #again = ''
+  /** When this session began, once that is known. @type {number | undefined} */
+  #signedInAtMs
   /** Whether one is being made, or shown for the only time. */
   #isHolding = false
   #heading = element('h2', { tabindex: '-1' }, 'Tokens for devices')
   #new = button({ hidden: true }, () => this.#openForm(), 'New token')
+  #until = element('p', { class: 'muted' })
   /** For a form, a new token, or signing in again: one at a time. */
   #place = element('div')
   #note = element('p', { class: 'muted', role: 'status' }, 'Loading …')
@@ -59,6 +65,7 @@ export class TokensSection {
     {},
     element('header', {}, this.#heading, this.#new),
     element('p', { class: 'muted' }, INTRO),
+    this.#until,
     this.#place,
     this.#note,
     this.#list,
@@ -78,19 +85,34 @@ export class TokensSection {
    */
   async load(text = '') {
     try {
-      const [{ daemon_tokens: mayChange }, tokens] = await Promise.all([
-        this.#bootstrap,
-        listTokens(),
-      ])
+      const [{ daemon_tokens: mayChange, sign_in_providers: providers }, tokens] =
+        await Promise.all([this.#bootstrap, listTokens()])
       this.#mayChange = mayChange
+      this.#again = providers.length === 0 ? 'open a new sign-in link' : 'sign in again'
       this.#tokens = tokens
     } catch (error) {
       setText(this.#note, explainUnread(error))
       return false
     }
     this.#show()
+    this.#sayUntil()
     setText(this.#note, text || (this.#tokens.length === 0 ? 'No tokens yet.' : ''))
     return true
+  }
+
+  /** @param {number} atMs when this session began */
+  set signedInAtMs(atMs) {
+    this.#signedInAtMs = atMs
+    this.#sayUntil()
+  }
+
+  #sayUntil() {
+    if (!this.#mayChange || this.#signedInAtMs === undefined) return
+    const untilMs = this.#signedInAtMs + SIGNED_IN_MS_MAX
+    const end = moment(untilMs, nowMs())
+    const left = `until ${end}, a day after signing in; after that, ${this.#again} first.`
+    const over = `You signed in more than a day ago: to make a token, ${this.#again} first.`
+    setText(this.#until, untilMs > nowMs() ? `You can make tokens ${left}` : over)
   }
 
   /** Tokens made by these sessions that can be revoked here. @param {number[]} sessionIds */
