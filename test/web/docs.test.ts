@@ -4,7 +4,7 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { useChartPage } from './chart-page.ts'
+import { boxesOf, DESKTOP, PHONE, useChartPage } from './chart-page.ts'
 
 describe('the page that shows the description of the API', () => {
   const test = useChartPage()
@@ -39,6 +39,14 @@ describe('the page that shows the description of the API', () => {
     await health.locator('.live-responses-table .response-col_status').last().waitFor()
     const answer = await health.locator('.live-responses-table').textContent()
     expect(answer).to.include('"status": "ok"')
+  })
+
+  it('offers no list of one server, and has lines of more than a word on a phone', async () => {
+    expect(await page.locator('#servers').isVisible()).to.equal(false)
+    await page.setViewportSize(PHONE.viewport)
+    const [about] = await boxesOf(page, '.opblock-tag small')
+    expect((about?.right ?? 0) - (about?.left ?? 0)).to.be.greaterThan(224)
+    await page.setViewportSize(DESKTOP.viewport)
   })
 
   for (const [colorScheme, ground] of [

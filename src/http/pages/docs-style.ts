@@ -24,7 +24,9 @@ nav { box-sizing: border-box; max-width: 80rem; margin: 0 auto; padding: 0.5rem 
   & .info .title small, & .info .title small.version-stamp { background: var(--muted);
     & pre { color: var(--ground); } }
   & .scheme-container { padding: 1rem 0; background: none; box-shadow: none; }
-  & .opblock-tag { border-color: var(--edge); & small { color: var(--muted); } }
+  & .servers-title, & .servers { display: none; } /* It would offer one. */
+  & .opblock-tag { flex-wrap: wrap; border-color: var(--edge);
+    & small { flex: 1 14rem; color: var(--muted); } }
   & :is(.opblock, section.models, .modal-ux) { --method: var(--accent);
     border: 1px solid var(--edge); border-radius: 0.875rem; background: var(--surface);
     box-shadow: none; }
