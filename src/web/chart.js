@@ -30,7 +30,7 @@ import { differenceInUnit, inUnit } from './locale.js'
 
 const AXIS_GAP_PX = 8
 const AXIS_PX_MIN = 28
-const FONT_PX = 12
+const FONT_REM = 0.75
 const CELSIUS_MIN = 1
 /** Points further apart than this get a dot each. */
 const SPARSE_PX = 22
@@ -235,7 +235,8 @@ export class Chart {
 
   /** @returns {uPlot.Axis[]} */
   #axes() {
-    const font = `${FONT_PX}px ${getComputedStyle(this.#place).fontFamily}`
+    const remPx = parseFloat(getComputedStyle(document.documentElement).fontSize)
+    const font = `${FONT_REM * remPx}px ${getComputedStyle(this.#place).fontFamily}`
     const widest = (/** @type {readonly string[]} */ labels) => {
       this.#pen.font = font
       const lines = labels.flatMap((label) => label.split('\n'))
@@ -251,8 +252,8 @@ export class Chart {
     return [
       {
         ...common,
-        size: 44,
-        space: 76,
+        size: 2.75 * remPx,
+        space: 4.75 * remPx,
         values: (...[, marks, , , step]) => {
           const labels = timeMarks(marks, step)
           this.#timeMarksPx = widest(labels)
@@ -261,7 +262,7 @@ export class Chart {
       },
       {
         ...common,
-        space: 44,
+        space: 2.75 * remPx,
         // Wide enough for its labels, and for half of the time axis's first label.
         size: (_plot, labels) => {
           const own = widest(labels ?? []) + AXIS_GAP_PX + 2

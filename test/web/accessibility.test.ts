@@ -1,5 +1,6 @@
 // Goal: everyone can use the page. Method: axe with the rules of WCAG A and AA, on every view, on a
-// light phone and on a dark desktop.
+// light phone and on a dark desktop; sizes and places, with the browser's letters and with letters
+// of twice their size.
 
 import { AxeBuilder } from '@axe-core/playwright'
 import { expect } from 'chai'
@@ -8,6 +9,8 @@ import { useChartPage, DESKTOP, PHONE } from './chart-page.ts'
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const TOUCH_PX = 44
+/** The browser's own size, to which all others relate. */
+const LETTERS_PX = 16
 // Colours do not depend on the size, nor sizes on the colours.
 const SCREENS = {
   phone: { ...PHONE, colorScheme: 'light' },
@@ -36,6 +39,7 @@ describe('the accessibility of the chart page', () => {
       const { page, close } = await test().openSignedIn('', options)
       await page.locator('.spark-line').first().waitFor({ state: 'attached' })
       await expectAccessible(page)
+      await expectFit(page)
       await page.getByRole('button', { name: 'Table' }).click()
       await page.getByRole('table').waitFor()
       await expectAccessible(page)
@@ -51,11 +55,14 @@ describe('the accessibility of the chart page', () => {
       await page.getByRole('button', { name: 'Edit' }).click()
       await page.getByLabel('Compensation').fill('2')
       await expectAccessible(page)
+      await expectFit(page)
       await page.goto(`${test().url}#/compare/1,2/1d`)
       await page.locator('.legend-value', { hasText: '°C' }).first().waitFor()
       await page.getByRole('button', { name: 'Hide Cellar' }).click()
       await page.getByRole('searchbox', { name: 'Add a sensor' }).focus()
       await expectAccessible(page)
+      if (device === 'phone') await page.getByRole('button', { name: 'Edit' }).click()
+      await expectFit(page)
       await close()
     })
 
@@ -87,6 +94,7 @@ describe('the accessibility of the chart page', () => {
       await page.getByRole('button', { name: 'New token' }).click()
       await page.getByText('Expiry, prefix').click()
       await expectAccessible(page)
+      await expectFit(page)
       await page.getByLabel('Name of the device').fill('gate')
       await page.getByRole('button', { name: 'Create token' }).click()
       await page.getByText('Home Assistant', { exact: true }).click()
@@ -116,6 +124,7 @@ describe('the accessibility of the chart page', () => {
     const { page, context } = await test().open('', PHONE)
     await page.getByRole('button', { name: 'Sign in with Home' }).waitFor()
     await expectAccessible(page)
+    await expectFit(page)
     await context.close()
   })
 
@@ -132,7 +141,7 @@ describe('the accessibility of the chart page', () => {
     await close()
   }
 
-  /** Nothing to touch is smaller than a finger, and nothing is beside the screen. */
+  /** Nothing to touch is smaller than a finger, and large letters fit the screen too. */
   async function expectFit(page: Page): Promise<void> {
     const small = await page.evaluate((px) => {
       return (
@@ -145,8 +154,12 @@ describe('the accessibility of the chart page', () => {
       )
     }, TOUCH_PX)
     expect(small).to.deep.equal([])
-    const isWide = await page.evaluate(() => document.body.scrollWidth > innerWidth)
-    expect(isWide).to.equal(false)
+    await expectOnScreen(page)
+    // A wide screen with large letters is a phone's with more room.
+    if (page.viewportSize()?.width !== PHONE.viewport.width) return
+    await setLetters(page, 2 * LETTERS_PX)
+    await expectOnScreen(page)
+    await setLetters(page, LETTERS_PX)
   }
 
   it('has the bar in line with what is below it on a wide screen', async () => {
@@ -176,3 +189,35 @@ describe('the accessibility of the chart page', () => {
     test().problems.length = 0
   })
 })
+
+/** As people do it in the settings of their browser. */
+async function setLetters(page: Page, px: number): Promise<void> {
+  const devTools = await page.context().newCDPSession(page)
+  await devTools.send('Page.setFontSizes', { fontSizes: { standard: px } })
+  await devTools.detach()
+}
+
+/** Nothing but what scrolls is beside the screen, and of each name there is room for a word. */
+async function expectOnScreen(page: Page): Promise<void> {
+  const found = await page.evaluate((width) => {
+    const parts = [...document.querySelectorAll<HTMLElement>('body *')].filter(
+      (part) => part.closest('svg, .uplot, .table, .hidden-text') === null,
+    )
+    const beside = parts.filter((part) => {
+      const { left, right } = part.getBoundingClientRect()
+      return left < right && (left < -1 || right > width + 1)
+    })
+    const cut = parts.filter((part) => {
+      const { scrollWidth, clientWidth, scrollHeight, clientHeight } = part
+      const isCut = scrollWidth > clientWidth || scrollHeight > clientHeight + 1
+      return part.matches('h1, .name, .legend-name') && isCut && clientWidth < 6 * em(part)
+    })
+    const whole = document.documentElement.scrollWidth > width ? ['the page'] : []
+    return [...whole, ...[...beside, ...cut].map((part) => part.outerHTML)]
+
+    function em(part: HTMLElement): number {
+      return parseFloat(getComputedStyle(part).fontSize)
+    }
+  }, page.viewportSize()?.width ?? 0)
+  expect(found).to.deep.equal([])
+}

@@ -114,6 +114,10 @@ describe('the dashboard of the chart page', () => {
       card(page, name).evaluate((it) => getComputedStyle(it).backgroundColor)
     expect(await colors('Attic')).to.equal('rgb(179, 38, 30)')
     expect(await colors('Cellar')).to.equal('rgb(255, 255, 255)')
+    // Red is what has failed, not what one presses.
+    expect(await attention.evaluate((it) => getComputedStyle(it).backgroundColor)).to.equal(
+      'rgb(255, 255, 255)',
+    )
     await attention.tap()
     await page.getByText('1 of 3 shown').waitFor()
     expect(await texts()).to.have.length(1)
@@ -123,6 +127,8 @@ describe('the dashboard of the chart page', () => {
     await page.getByText('3 of 3 online').waitFor()
     await attention.waitFor({ state: 'hidden' })
     expect(await headings()).to.deep.equal([])
+    const order = await page.getByLabel('Order').boundingBox()
+    expect(order?.width).to.be.greaterThan(200)
     await close()
   })
 
