@@ -6,6 +6,8 @@ import { button, element, setText } from './element.js'
 import { explain } from './explain.js'
 import { temp } from './format.js'
 import { UNIT_SHOWN, celsiusOfDifference, differenceInUnit } from './locale.js'
+import { holdTyped } from './typed.js'
+import { dropUnsaved } from './unsaved.js'
 
 /**
  * @import { Sensor } from './api.js'
@@ -30,18 +32,15 @@ export class SensorEdit {
   #compensation = element('input', { type: 'number', step: 'any', required: true })
   #hint = element('p', { class: 'details', role: 'status' })
   #fault = element('p', { class: 'fault', role: 'alert' })
+  /** @type {Sensor | undefined} */
+  #saved
   #save = element('button', { class: 'primary' }, 'Save')
   root = element(
     'form',
     { class: 'edit', 'aria-label': 'Edit sensor' },
     element('label', { class: 'edit-name' }, 'Name', this.#alias),
     element('label', {}, `Compensation in °${UNIT_SHOWN}`, this.#compensation),
-    element(
-      'div',
-      { class: 'edit-buttons' },
-      this.#save,
-      button({}, () => this.#events.onDone(), 'Cancel'),
-    ),
+    element('div', { class: 'edit-buttons' }, this.#save, button({}, dropUnsaved, 'Cancel')),
     this.#hint,
     this.#fault,
   )
@@ -60,10 +59,17 @@ export class SensorEdit {
     this.#compensation.min = `-${most}`
     this.#alias.value = sensor.alias
     this.#compensation.value = this.#shown
-    this.root.addEventListener('input', () => this.#preview())
+    this.root.addEventListener('input', () => {
+      setText(this.#fault, '')
+      this.#preview()
+    })
     this.root.addEventListener('submit', (event) => {
       event.preventDefault()
       void this.#send()
+    })
+    holdTyped(this.root, {
+      isChanged: () => Object.keys(this.#changes).length > 0,
+      onClosed: () => events.onDone(this.#saved),
     })
   }
 
@@ -105,11 +111,13 @@ export class SensorEdit {
 
   async #send() {
     const changes = this.#changes
-    if (Object.keys(changes).length === 0) return this.#events.onDone()
+    if (Object.keys(changes).length === 0) return dropUnsaved()
     this.#save.disabled = true
     setText(this.#fault, '')
     try {
-      this.#events.onDone(await patchSensor(this.#sensor.id, changes))
+      this.#saved = await patchSensor(this.#sensor.id, changes)
+      // Who has left may have something else to lose.
+      if (this.root.isConnected) dropUnsaved()
     } catch (error) {
       setText(this.#fault, explain(error, ASKED))
     } finally {

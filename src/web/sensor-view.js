@@ -126,7 +126,8 @@ export class SensorView {
   async #openEdit() {
     const { SensorEdit } = await import('./sensor-edit.js')
     const sensor = this.#sensor
-    if (sensor === undefined) return
+    // The user may have moved on.
+    if (sensor === undefined || !this.root.isConnected) return
     this.#setEditing(true)
     const form = new SensorEdit(sensor, this.#fleet.sensors, {
       onPreview: (compensation) => this.#try(compensation),

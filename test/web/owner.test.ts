@@ -4,7 +4,7 @@
 
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { boxesOf, ChartPageTest, PHONE, useChartPage } from './chart-page.ts'
+import { addressOf, boxesOf, ChartPageTest, PHONE, useChartPage } from './chart-page.ts'
 import { useChromium } from '../support/chromium.ts'
 
 const HOUR_MS = 3_600_000
@@ -103,9 +103,41 @@ describe('a sensor on the chart page', () => {
     await page.getByLabel('Name').fill('x')
     await context.setOffline(true)
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('You are offline. Nothing has been changed.').waitFor()
+    const fault = page.getByText('You are offline. Nothing has been changed.')
+    await fault.waitFor()
+    await page.getByLabel('Name').fill('y')
+    await fault.waitFor({ state: 'hidden' })
     await context.close()
     test().problems.length = 0
+  })
+
+  it('keeps what is typed until one agrees to lose it, and asks only then', async () => {
+    const { page, close } = await test().openSignedIn('#/sensors/1/1d')
+    await numbers(page)
+    const toSensors = page.getByRole('link', { name: 'Sensors' })
+    const name = page.getByLabel('Name')
+    const question = page.getByText('Leave without saving your changes?')
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await name.fill('Wine')
+    await toSensors.click()
+    await question.waitFor()
+    expect(await addressOf(page)).to.equal(`${test().url}#/sensors/1/1d`)
+    await page.getByRole('group', { name: 'Question' }).getByText('Cancel').click()
+    await page.goBack()
+    await question.waitFor()
+    const asked = page.waitForEvent('dialog')
+    const closing = page.evaluate(() => location.reload())
+    await (await asked).dismiss()
+    await closing
+    expect(await name.inputValue()).to.equal('Wine')
+    await page.getByRole('button', { name: 'Leave' }).click()
+    await page.locator('.card', { hasText: 'Cellar' }).click()
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await name.fill('Wine')
+    await name.fill('Cellar')
+    await toSensors.click()
+    await page.locator('.card', { hasText: 'Cellar' }).waitFor()
+    await close()
   })
 
   it('has its new name and numbers as soon as they are saved, without a live event', async () => {
