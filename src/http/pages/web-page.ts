@@ -36,12 +36,14 @@ const ASKED_EACH_TIME = 'public, no-cache'
 /** Its modules become one script, but for those that it imports later. */
 const ENTRY = new URL('../../web/page.js', import.meta.url)
 
-/** They become one style sheet. */
+/** They become one style sheet, without comments. */
 const STYLES: readonly URL[] = [
   new URL('../../web/page.css', import.meta.url),
   new URL('../../web/chart.css', import.meta.url),
   new URL('../../web/settings.css', import.meta.url),
 ]
+
+const STYLE_COMMENT = /^ *\/\*(?:[^*]|\*(?!\/))*\*\/\n+/gm
 
 const OTHER_FILES: readonly URL[] = [
   new URL('../../web/theme.js', import.meta.url),
@@ -108,11 +110,12 @@ async function readPage({ appName, command }: PageNames): Promise<WebPage> {
   const scripts = Array.from(await joinModules(ENTRY), ([name, text]): [string, Buffer] => {
     return [name, Buffer.from(text)]
   })
-  const styles = await Promise.all(STYLES.map((url) => readFile(url)))
+  const styles = await Promise.all(STYLES.map((url) => readFile(url, 'utf8')))
   const others = OTHER_FILES.map(async (url): Promise<[string, Buffer]> => {
     return [nameOf(url), await readFile(url)]
   })
-  const style: [string, Buffer] = ['page.css', Buffer.concat(styles)]
+  const joined = styles.join('').replaceAll(STYLE_COMMENT, '')
+  const style: [string, Buffer] = ['page.css', Buffer.from(joined)]
   const contents = [...scripts, style, ...(await Promise.all(others))]
   const bytes = contents.map(([, content]) => content)
   const version = hash(
