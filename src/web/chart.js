@@ -32,6 +32,7 @@ const AXIS_GAP_PX = 8
 const AXIS_PX_MIN = 28
 const FONT_REM = 0.75
 const CELSIUS_MIN = 1
+const HOUR_MS = 3_600_000
 /** Points further apart than this get a dot each. */
 const SPARSE_PX = 22
 const LATEST_PX = 8
@@ -276,8 +277,9 @@ export class Chart {
   /** The latest values of visible lines. */
   get #latest() {
     const { fromMs, toMs } = this.#shown
-    const values = this.#lines.flatMap(({ latest, color }) => {
-      return latest
+    const values = this.#lines.flatMap(({ history, latest, color }) => {
+      // One value may be far from the mean of an hour or a day.
+      return latest && history.bucketMs < HOUR_MS
         ? [{ atMs: Date.parse(latest.timestamp), value: inUnit(latest.temp), color }]
         : []
     })

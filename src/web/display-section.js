@@ -2,6 +2,7 @@
 
 import { choices, chosenValues } from './choices.js'
 import { element } from './element.js'
+import { TIME_ZONE } from './format.js'
 import { chooseUnit, chosenUnit } from './locale.js'
 import { chooseTheme, chosenTheme } from './theme-choice.js'
 
@@ -18,7 +19,8 @@ export function displaySection() {
     const [chosen] = chosenValues(theme, 'theme')
     chooseTheme(chosen === 'light' || chosen === 'dark' ? chosen : 'system')
   })
-  const note = element('p', { class: 'muted' }, 'In this browser only.')
+  const said = `In this browser only. Times in ${TIME_ZONE}. Press ? for the keys.`
+  const note = element('p', { class: 'muted' }, said)
   return element('section', {}, element('h2', {}, 'Display'), unit, theme, note)
 }
 

@@ -2,7 +2,7 @@
 // numbers; and all of it as CSV, named like the API's.
 
 import { button, element, setText } from './element.js'
-import { count, degrees, groupedTime } from './format.js'
+import { TIME_ZONE, count, degrees, groupedTime } from './format.js'
 import { UNIT_SHOWN } from './locale.js'
 
 /**
@@ -66,7 +66,7 @@ export class HistoryTable {
       ({ compensation }, at) => compensation !== sensors[at]?.compensation,
     )
     const unit = sensors.length > 1 ? ` in °${UNIT_SHOWN}` : ''
-    setText(this.#caption, `${this.#name}${unit}, newest first`)
+    setText(this.#caption, `${this.#name}${unit}, newest first, times in ${TIME_ZONE}`)
     this.#heads.replaceChildren(
       ...this.#rows.heads.map((head) => element('th', { scope: 'col' }, head)),
     )

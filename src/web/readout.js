@@ -1,7 +1,14 @@
 // The time and the numbers above a sensor's chart: at the cursor, or else for the whole period.
 
 import { element, setText } from './element.js'
-import { count, period as periodText, pointTime, shortPointTime, temp } from './format.js'
+import {
+  TIME_ZONE,
+  count,
+  period as periodText,
+  pointTime,
+  shortPointTime,
+  temp,
+} from './format.js'
 import { summaryOf } from './history.js'
 
 /**
@@ -22,9 +29,14 @@ const UNKNOWN = [
 ]
 
 export class Readout {
-  #time = element('p', { class: 'range' })
+  #time = element('span')
   #numbers = element('dl', { class: 'readout' })
-  root = element('div', { class: 'reading' }, this.#time, this.#numbers)
+  root = element(
+    'div',
+    { class: 'reading' },
+    element('p', { class: 'range' }, this.#time, element('span', { class: 'zone' }, TIME_ZONE)),
+    this.#numbers,
+  )
 
   /** The whole text, for screen readers. */
   get text() {

@@ -2,7 +2,7 @@
 // tap hides the line, a second hides all others, a third shows all.
 
 import { button, element, icon, setText, svgElement } from './element.js'
-import { degrees, period as periodText, pointTime, temp } from './format.js'
+import { TIME_ZONE, degrees, period as periodText, pointTime, temp } from './format.js'
 import { summaryOf } from './history.js'
 
 /**
@@ -38,7 +38,13 @@ export class SensorLegend {
   root = element(
     'div',
     { class: 'reading' },
-    element('p', { class: 'range' }, this.#time, this.#what),
+    element(
+      'p',
+      { class: 'range' },
+      this.#time,
+      this.#what,
+      element('span', { class: 'zone' }, TIME_ZONE),
+    ),
     this.#list,
   )
 

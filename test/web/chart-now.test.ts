@@ -65,6 +65,8 @@ describe('a chart of now', () => {
       await highest(page).getByText(`${temp}.00 °C`).waitFor(SOON)
     }
     await page.locator('.readout div', { hasText: /^Count\s*93$/ }).waitFor()
+    // The line is at the means of days: a dot at the live value would be far from it.
+    expect((await inkOf(page)).top).to.be.greaterThan(0.5)
     const asked = histories.slice(known)
     expect(asked.length).to.be.within(3, 1 + (Date.now() - sentMs) / 1_000)
     expect(asked.map(({ searchParams }) => searchParams.get('bucket'))).to.deep.equal(

@@ -58,6 +58,8 @@ describe('a chart on a phone', () => {
       }),
     )
     expect(name?.height).to.equal(36)
+    const zone = page.locator('.zone', { hasText: 'Europe/Berlin' })
+    expect(await zone.evaluate((it) => it.scrollWidth - it.clientWidth)).to.equal(0)
     expect(value?.y).to.equal(name?.y)
     expect(state?.x).to.equal(name?.x)
     expect(state?.y).to.be.within((name?.y ?? 0) + 36, (name?.y ?? 0) + 40)

@@ -4,7 +4,8 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { untilRead, useChartPage, PHONE } from './chart-page.ts'
+import { until } from '../support/until.ts'
+import { boxesOf, DESKTOP, untilRead, useChartPage, PHONE } from './chart-page.ts'
 
 const PHONE_SIZE = [390, 844] as const
 
@@ -85,6 +86,7 @@ describe('a comparison of sensors', () => {
     await page.getByText('Mean', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Table' }).click()
     await page.getByRole('columnheader', { name: 'well' }).waitFor()
+    await page.getByText('Comparison in °C, newest first, times in Europe/Berlin').waitFor()
     const heads = await page.locator('thead th').allInnerTexts()
     expect(heads).to.deep.equal(['Time', 'Cellar', 'shed', 'well'])
     await close()
@@ -143,6 +145,13 @@ describe('a comparison of sensors', () => {
       expect(bottom).to.be.within(height * 0.7, height)
       expect(touched).to.be.at.least(44)
     }
+    // A desktop has room for the buttons below it, too.
+    await page.setViewportSize(DESKTOP.viewport)
+    await until('all is on the screen', async () => {
+      const [steps] = await boxesOf(page, '.steps')
+      return (steps?.bottom ?? Infinity) < DESKTOP.viewport.height
+    })
+    await page.setViewportSize(PHONE.viewport)
     await tap(page, 'Edit')
     await page.getByRole('button', { name: 'Remove stove' }).waitFor()
     await page.getByRole('link', { name: 'Open Fridge' }).click()

@@ -34,6 +34,7 @@ describe('the settings', () => {
     const options = { ...DESKTOP, colorScheme: 'light' } as const
     const { page, close } = await test().openSignedIn('#/settings', options)
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    await page.getByText('Times in Europe/Berlin.').waitFor()
     await page.getByRole('radio', { name: 'Dark' }).check()
     expect(await ground()).to.equal('rgb(13, 19, 24)')
     expect(await page.getByRole('radio', { name: '°C' }).isChecked()).to.equal(true)
