@@ -91,6 +91,7 @@ export class AccountSection {
         button({}, () => this.#close(), 'Cancel'),
       ),
     )
+    form.addEventListener('input', () => setText(fault, ''))
     form.addEventListener('submit', (event) => {
       event.preventDefault()
       const isOwn = input.value.trim().toLowerCase() === this.#user.email.toLowerCase()

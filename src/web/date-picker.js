@@ -25,6 +25,7 @@ export class DatePicker {
       button({}, () => onPeriod(yearEarlier(this.#period, nowMs())), 'A year earlier'),
       this.#fault,
     )
+    this.root.addEventListener('input', () => setText(this.#fault, ''))
     this.root.addEventListener('submit', (event) => {
       event.preventDefault()
       const [fromMs, toMs] = [Date.parse(this.#from.value), Date.parse(this.#to.value)]

@@ -12,6 +12,7 @@ import { DashboardView } from './dashboard-view.js'
 import { button, setText } from './element.js'
 import { Fleet } from './fleet.js'
 import { moment, span } from './format.js'
+import { listenToKeys } from './keys.js'
 import { UNIT_SHOWN, chosenUnit } from './locale.js'
 import { FIRST_PERIOD } from './period.js'
 import { SensorView } from './sensor-view.js'
@@ -68,6 +69,7 @@ globalThis.addEventListener('storage', (event) => {
   dropUnsaved()
   location.reload()
 })
+listenToKeys()
 begin()
 registerServiceWorker()
 

@@ -19,6 +19,8 @@ const HEIGHT = 48
 const DAY_MS = 86_400_000
 const FRESH_MS = 5 * 60_000
 const REST_MS = 120
+/** A shorter line is drawn as a dot. */
+const WIDTH_MIN = 4
 /** A smaller range is noise; do not magnify it. */
 const CELSIUS_MIN = 1
 
@@ -163,7 +165,9 @@ function pictureOf(history, summary, { data: { to } }) {
   })
   const box = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none' }
   const bandPath = svgElement('path', { class: 'spark-band', d: band.join('') })
-  const linePath = svgElement('path', { class: 'spark-line', d: line.join('') })
+  const isShort = ((timesMs.at(-1) ?? 0) - (timesMs[0] ?? 0)) * WIDTH < WIDTH_MIN * DAY_MS
+  const kind = isShort ? 'spark-line is-dot' : 'spark-line'
+  const linePath = svgElement('path', { class: kind, d: line.join('') })
   return svgElement('svg', { ...box, 'aria-hidden': 'true' }, bandPath, linePath)
 }
 
