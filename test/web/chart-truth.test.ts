@@ -175,8 +175,8 @@ describe('what a chart says', () => {
     if (box === null) throw new Error('no chart')
     await page.mouse.move(box.x + box.width * 0.7, box.y + 50)
     expect(await page.locator('.readout').innerText()).to.match(/^No data/)
-    const minute = /\d\d:\d\d:\d\d$/
-    expect(await page.locator('.range').innerText()).to.match(minute)
+    const moment = /\d\d:\d\d:\d\d\nEurope\/Berlin$/
+    expect(await page.locator('.range').innerText()).to.match(moment)
     await page.mouse.move(box.x + box.width * 0.3, box.y + 50)
     expect(await page.locator('.readout').innerText()).to.match(/^Mean/)
     await close()
