@@ -4,8 +4,9 @@ import { choices, chosenValues, field, selection } from './choices.js'
 import { SEND_ONLY } from './device-tokens.js'
 import { button, element, setText } from './element.js'
 import { explain } from './explain.js'
-import { ask, lead } from './question.js'
-import { dropUnsaved, holdUnsaved } from './unsaved.js'
+import { lead } from './question.js'
+import { holdTyped } from './typed.js'
+import { dropUnsaved } from './unsaved.js'
 
 /** @import { TokenOrder } from './device-tokens.js' */
 
@@ -49,7 +50,6 @@ export class TokenForm {
   )
   #fault = element('p', { class: 'fault', role: 'alert' })
   #send = element('button', { class: 'primary' }, 'Create token')
-  #onClosed
   root
 
   /**
@@ -57,7 +57,6 @@ export class TokenForm {
    * @param {() => void} onClosed
    */
   constructor(onSend, onClosed) {
-    this.#onClosed = onClosed
     const scopes = RIGHTS.map(({ scope, offer }) => {
       return { value: scope, text: offer, isChosen: scope === SEND_ONLY }
     })
@@ -80,27 +79,13 @@ export class TokenForm {
       event.preventDefault()
       void this.#submit(onSend)
     })
-    holdUnsaved(this)
+    this.root.addEventListener('input', () => setText(this.#fault, ''))
+    const isTyped = () => [this.#name, this.#prefix].some(({ input }) => input.value !== '')
+    holdTyped(this.root, { isChanged: () => isTyped() && !this.#send.disabled, onClosed })
   }
 
   focus() {
     lead(this.root, this.#name.input)
-  }
-
-  /** @param {() => void} goOn */
-  mayClose(goOn) {
-    const isTyped = [this.#name, this.#prefix].some(({ input }) => input.value !== '')
-    if (!this.root.isConnected || this.#send.disabled || !isTyped) return true
-    const leave = () => {
-      this.root.reset()
-      goOn()
-    }
-    ask(this.root, 'Leave without making the token?', [['Leave', leave]])
-    return false
-  }
-
-  close() {
-    this.#onClosed()
   }
 
   get #order() {

@@ -14,7 +14,7 @@ import { holdUnsaved } from './unsaved.js'
 export function holdTyped(form, { isChanged, onClosed }) {
   const closing = new AbortController()
   let isGivenUp = false
-  const isSafe = () => isGivenUp || !isChanged()
+  const isSafe = () => isGivenUp || !form.isConnected || !isChanged()
   const warn = (/** @type {Event} */ event) => {
     if (!isSafe()) event.preventDefault()
   }
@@ -26,7 +26,7 @@ export function holdTyped(form, { isChanged, onClosed }) {
         isGivenUp = true
         goOn()
       }
-      ask(form, 'Leave without saving your changes?', [['Leave', leave]])
+      ask(form, 'Leave without saving what you typed?', [['Leave', leave]])
       return false
     },
     close: () => {

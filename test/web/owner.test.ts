@@ -116,7 +116,7 @@ describe('a sensor on the chart page', () => {
     await numbers(page)
     const toSensors = page.getByRole('link', { name: 'Sensors' })
     const name = page.getByLabel('Name')
-    const question = page.getByText('Leave without saving your changes?')
+    const question = page.getByText('Leave without saving what you typed?')
     await page.getByRole('button', { name: 'Edit' }).click()
     await name.fill('Wine')
     await toSensors.click()

@@ -131,7 +131,7 @@ describe('tokens on the chart page', () => {
     await page.getByRole('button', { name: 'New token' }).click()
     await page.getByLabel('Name of the device').fill('loft')
     await leave()
-    await page.getByText('Leave without making the token?').waitFor()
+    await page.getByText('Leave without saving what you typed?').waitFor()
     await page.getByRole('button', { name: 'Create token' }).click()
     const token = await shownToken(page)
     await leave()
