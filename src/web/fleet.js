@@ -26,6 +26,8 @@ export class Fleet {
   /** @type {Connection} */
   connection = 'connecting'
   isLoaded = false
+  /** Whose sensors these are. @type {User | undefined} */
+  user = session()?.user
 
   #cursor = ''
   /** @type {Promise<unknown>} */
@@ -56,11 +58,6 @@ export class Fleet {
    */
   subscribe(on) {
     return this.#news.subscribe(on)
-  }
-
-  /** @returns {User | undefined} */
-  get user() {
-    return session()?.user
   }
 
   start() {
@@ -108,8 +105,10 @@ export class Fleet {
 
   /** Keeps the current sensors; if they are not current, an older state is already kept. */
   #save() {
-    const userId = this.user?.id
-    if (this.asOfMs !== undefined || !this.isLoaded || userId === undefined) return
+    const userId = session()?.user.id
+    // Another tab may have signed in somebody else.
+    const isOwn = userId !== undefined && userId === this.user?.id
+    if (this.asOfMs !== undefined || !this.isLoaded || !isOwn) return
     const sensors = [...this.sensors.values()]
     keepFleet({ userId, cursor: this.#cursor, asOfMs: nowMs(), sensors })
   }

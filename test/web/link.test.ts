@@ -74,6 +74,28 @@ describe('a sign-in link on the chart page', () => {
     await context.close()
   })
 
+  it('leaves nothing of another to who signs in, even in a tab that is slow', async () => {
+    const { page, context } = await test.open(await linkOf(ANA), { serviceWorkers: 'block' })
+    await choose(page, 'Sign in')
+    await page.locator('.card').first().waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+    const other = await context.newPage()
+    await other.goto(test.url + (await linkOf('ben@example.org')))
+    await choose(other, 'Sign in')
+    await page.route(test.url, async (route) => {
+      await other.locator('#user', { hasText: 'Ben' }).waitFor()
+      await route.continue()
+    })
+    // Only what is kept is shown.
+    await page.route('**/changes*', () => undefined)
+    const answer = page.waitForRequest('**/changes*')
+    await choose(other, 'Sign in as Ben')
+    await answer
+    await page.locator('#user', { hasText: 'Ben' }).waitFor()
+    expect(await page.locator('.card').count()).to.equal(0)
+    await context.close()
+  })
+
   it('leads to where the person was before', async () => {
     const { page, context } = await test.open('#/sensors/1/1w')
     await page.getByText('You need a sign-in link.').waitFor()
