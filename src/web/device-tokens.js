@@ -44,5 +44,12 @@ export async function revokeToken(id) {
 
 /** @param {string} path @param {object} order @returns {Promise<MadeToken>} */
 async function make(path, order) {
-  return dataOf(await post(path, order))
+  const { dataset } = document.body
+  // The answer is the only copy: the page is not loaded again meanwhile.
+  dataset['held'] = ''
+  try {
+    return await dataOf(await post(path, order))
+  } finally {
+    delete dataset['held']
+  }
 }

@@ -126,6 +126,36 @@ describe('a chart page that stays open while the service is upgraded', () => {
     })
   }
 
+  it('waits for a token that is being made: its answer is the only copy', async () => {
+    const page = await open({ serviceWorkers: 'block' })
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByRole('button', { name: 'New token' }).click()
+    await page.getByLabel('Name of the device or program').fill('gate')
+    await page.getByRole('button', { name: 'Create token' }).click()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    let answer = () => {}
+    await page.route('**/rotation', (route) => {
+      answer = () => void route.continue()
+    })
+    pagesFrom = () => 1
+    breakConnections()
+    await page.clock.fastForward(NOT_YOUNG_MS)
+    await newVersion(page).waitFor()
+    const asked = page.waitForRequest('**/rotation')
+    await page.getByRole('button', { name: 'Rotate gate' }).click()
+    await page.getByRole('button', { name: 'Rotate', exact: true }).last().click()
+    await asked
+    // As when another tab is looked at.
+    await page.evaluate(() => {
+      Object.defineProperty(document, 'hidden', { value: true, configurable: true })
+    })
+    await page.clock.fastForward(11_000)
+    await page.waitForTimeout(500)
+    answer()
+    await page.getByText('Copy it now.').waitFor({ timeout: 5_000 })
+  })
+
   it('shows how to sign in where its files are gone, and takes a link', async () => {
     const page = await open({ serviceWorkers: 'block' })
     await page.evaluate(() => localStorage.setItem('thermolog.session', '{"token":"-","user":{}}'))
