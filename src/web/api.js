@@ -230,7 +230,7 @@ export async function getOrKept(path, keys, signal) {
 }
 
 /** Whether the service is unreachable or in trouble. @param {unknown} error */
-export function isTrouble(error) {
+function isTrouble(error) {
   return error instanceof NoAnswer || (error instanceof Refused && error.status >= 500)
 }
 

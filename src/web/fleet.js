@@ -3,7 +3,7 @@
 // the last state stays, with its time.
 
 import { nowMs, onCorrection } from './clock.js'
-import { get, isTrouble, session } from './api.js'
+import { Refused, get, session } from './api.js'
 import { findFleet, forgetChanged, keepFleet } from './kept.js'
 import { LiveEvents } from './live-events.js'
 
@@ -197,8 +197,8 @@ export class Fleet {
   /** @param {unknown} error */
   #fail(error) {
     if (error instanceof Error && error.name === 'AbortError') return
-    if (isTrouble(error)) this.#set(navigator.onLine ? 'unreachable' : 'offline')
-    else if (error instanceof Error) this.#onFailure(error)
+    if (error instanceof Refused && error.status === 401) this.#onFailure(error)
+    else this.#set(navigator.onLine ? 'unreachable' : 'offline')
   }
 
   /** @param {Connection} connection */

@@ -55,4 +55,20 @@ describe('the chart page without a network', () => {
     await page.locator('.readout dd', { hasText: '°' }).first().waitFor()
     await context.close()
   })
+  it('does not call itself live where something in between refuses every request', async () => {
+    const { page, context } = await test().openSignedIn('healthz', { serviceWorkers: 'block' })
+    let isRefused = false
+    await page.route('**/api/mobile/v1/**', (route) => {
+      if (isRefused) return route.fulfill({ status: 403 })
+      if (!route.request().url().endsWith('/events')) return route.continue()
+      // It ends at once.
+      return route.fulfill({ contentType: 'text/event-stream', body: ':\n\n' })
+    })
+    await page.goto(test().url)
+    await page.getByText('Live', { exact: true }).waitFor()
+    isRefused = true
+    await page.getByText(/^Cannot be reached, as of/).waitFor()
+    await context.close()
+    test().problems.length = 0
+  })
 })
