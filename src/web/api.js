@@ -123,8 +123,11 @@ export async function request(path, order = {}) {
       throw cause.name === 'AbortError' ? cause : new NoAnswer(isUnsent, { cause })
     },
   )
-  takeTime(response, askedAtMs)
-  if (response.ok) return response
+  // An error may be a proxy's, whose clock is another.
+  if (response.ok) {
+    takeTime(response, askedAtMs)
+    return response
+  }
   const problem = /** @type {object} */ (await response.json().catch(() => ({})))
   throw new Refused(response.status, problem)
 }

@@ -1,6 +1,7 @@
 // Goal: a device whose clock is wrong shows what the service has, and says so. Method: a real
 // browser whose clock is set.
 
+import { expect } from 'chai'
 import { useChartPage } from './chart-page.ts'
 
 const HOUR_MS = 3_600_000
@@ -48,6 +49,20 @@ describe('the chart page on a device whose clock is wrong', () => {
     await page.getByText(/^1\d min\. ago$/).waitFor()
     await context.close()
     // The browser tells of every request that fails on its console.
+    test().problems.length = 0
+  })
+  it('takes no time from errors, which proxies answer too, and asks no more often', async () => {
+    const { page, context } = await test().openSignedIn('healthz', { serviceWorkers: 'block' })
+    let asked = 0
+    await page.route('**/measurements?*', (route) => {
+      const date = new Date(Date.now() + (++asked % 2) * 10_000).toUTCString()
+      return route.fulfill({ status: 503, headers: { Date: date, 'Cache-Control': 'no-store' } })
+    })
+    await page.goto(`${test().url}#/sensors/1/1d`)
+    await page.getByText('The service responded with status 503.').waitFor()
+    await page.waitForTimeout(500)
+    expect(asked).to.equal(1)
+    await context.close()
     test().problems.length = 0
   })
 })
