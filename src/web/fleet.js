@@ -2,7 +2,7 @@
 // current by live events. Without these, changes are polled every half minute; without a service,
 // the last state stays, with its time.
 
-import { nowMs, onCorrection } from './clock.js'
+import { monotonicMs, nowMs, onCorrection, onDoubt } from './clock.js'
 import { Refused, get, session } from './api.js'
 import { findFleet, forgetChanged, keepFleet } from './kept.js'
 import { LiveEvents } from './live-events.js'
@@ -15,6 +15,8 @@ import { LiveEvents } from './live-events.js'
  * @typedef {(changedId?: number, changedFromMs?: number) => void} Listener
  */
 
+/** Events wait so long after a failure: not every one asks again. */
+const REST_MS = 5_000
 const SAVE_MS = 60_000
 
 export class Fleet {
@@ -37,6 +39,8 @@ export class Fleet {
   /** @type {(error: Error) => void} */
   #onFailure
   #onHello
+  /** In milliseconds of this page. */
+  #restUntilMs = 0
   #stopping = new AbortController()
   #live = new LiveEvents({
     onBegin: () => this.#begin(),
@@ -68,6 +72,7 @@ export class Fleet {
     const saving = setInterval(save, SAVE_MS)
     signal.addEventListener('abort', () => clearInterval(saving))
     onCorrection(() => this.#news.tell(), signal)
+    onDoubt(() => void this.#inTurn(() => this.#readChanges()), signal)
     void this.#open()
   }
 
@@ -129,6 +134,7 @@ export class Fleet {
     const since = this.#cursor === '' ? '' : `?since=${encodeURIComponent(this.#cursor)}`
     try {
       this.#applyChanges(await get(`/changes${since}`, this.#stopping.signal))
+      this.#restUntilMs = 0
       return true
     } catch (error) {
       this.#fail(error)
@@ -179,6 +185,7 @@ export class Fleet {
     if (name === 'lost') {
       if (await this.#readChanges()) this.#set('polling')
     } else if (name === 'hello' || name === 'reset' || this.connection !== 'live') {
+      if (name !== 'hello' && monotonicMs() < this.#restUntilMs) return
       if (await this.#readChanges()) this.#set('live')
       if (name === 'hello') this.#onHello()
     } else if (data) this.#apply(name, data)
@@ -198,7 +205,10 @@ export class Fleet {
   #fail(error) {
     if (error instanceof Error && error.name === 'AbortError') return
     if (error instanceof Refused && error.status === 401) this.#onFailure(error)
-    else this.#set(navigator.onLine ? 'unreachable' : 'offline')
+    else {
+      this.#restUntilMs = monotonicMs() + REST_MS
+      this.#set(navigator.onLine ? 'unreachable' : 'offline')
+    }
   }
 
   /** @param {Connection} connection */

@@ -7,6 +7,7 @@
 // neither holds nor listens.
 
 import { request, session } from './api.js'
+import { monotonicMs } from './clock.js'
 import { readEvents } from './event-stream.js'
 
 /**
@@ -25,6 +26,8 @@ const SILENT_MS_MAX = 20_000
 const ANSWER_MS = 150
 /** Within this, another tab that asked has a response or has failed. */
 const OPEN_MS = 2_000
+/** A response that ends earlier is not asked for again so soon. */
+const LIVED_MS = 10_000
 const RETRY_MS = 1_000
 const RETRY_MS_MAX = 30_000
 
@@ -128,16 +131,17 @@ export class LiveEvents {
     this.#response = response
     const { signal } = response
     const waitForMore = () => this.#next(SILENT_MS_MAX, () => response.abort())
+    const askedAtMs = monotonicMs()
     waitForMore()
     try {
       const headers = { Accept: 'text/event-stream' }
       const answer = await request('/events', { headers, signal, cache: 'no-store' })
-      this.#isOpen = true
-      await this.#tell({ name: 'hello' })
       for await (const { name, data } of readEvents(answer)) {
         waitForMore()
-        this.#retryMs = RETRY_MS
-        await this.#tell({ name, data })
+        if (monotonicMs() - askedAtMs > LIVED_MS) this.#retryMs = RETRY_MS
+        // The service says something at once, of which a proxy may pass on only the head.
+        await this.#tell(this.#isOpen ? { name, data } : { name: 'hello' })
+        this.#isOpen = this.#response === response
       }
     } catch (error) {
       if (!(error instanceof Error)) throw error
@@ -148,11 +152,11 @@ export class LiveEvents {
 
   /** @param {boolean} hasBroken a response may, while the service keeps running */
   async #holdAgain(hasBroken) {
-    const delayMs = hasBroken ? RETRY_MS : this.#retryMs
+    const delayMs = this.#retryMs
     this.#isOpen = false
     this.#retryMs = Math.min(RETRY_MS_MAX, 2 * delayMs)
     this.#next(delayMs, () => void this.#hold())
-    if (!hasBroken) await this.#tell({ name: 'lost' })
+    if (!hasBroken || delayMs > RETRY_MS) await this.#tell({ name: 'lost' })
   }
 
   /** Here and in the other tabs. @param {News} news */

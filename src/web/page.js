@@ -50,6 +50,8 @@ let dashboardScrollPx = 0
 let isAwayFromDashboard = false
 /** While the response may be a refusal or the end of everything else. */
 let isDeleting = false
+/** The code of the link that is shown. @type {string | undefined} */
+let heldLink
 /** The URL's fragment of the view shown. */
 let shownAt = ''
 
@@ -92,6 +94,7 @@ async function showLink(code) {
   const userId = session()?.user.id
   closeApp()
   const goOn = () => {
+    heldLink = undefined
     // Another user may have nothing at this URL.
     const isSame = userId === undefined || userId === session()?.user.id
     if (isSame) history.replaceState(null, '', shownAt || '.')
@@ -100,6 +103,7 @@ async function showLink(code) {
   const view = new LinkView(code, goOn)
   // Nothing else knows the code.
   view.root.dataset['held'] = ''
+  heldLink = code
   showAlone(view)
 }
 
@@ -245,7 +249,11 @@ async function explainMissing() {
 
 /** @param {string} text @param {() => void} reload */
 function say(text, reload) {
-  notice.replaceChildren(`${text} `, button({}, reload, 'Reload'))
+  const onReload = () => {
+    if (heldLink !== undefined) history.replaceState(null, '', `#/link/${heldLink}`)
+    reload()
+  }
+  notice.replaceChildren(`${text} `, button({}, onReload, 'Reload'))
   notice.hidden = false
 }
 

@@ -47,6 +47,11 @@ describe('the chart page on a device whose clock is wrong', () => {
     await page.getByText(/^Offline, as of/).waitFor()
     await context.clock.fastForward(10 * 60_000)
     await page.getByText(/^1\d min\. ago$/).waitFor()
+    // As after a sleep.
+    await context.clock.setSystemTime(Date.now() + 8 * HOUR_MS)
+    await context.clock.runFor(61_000)
+    await page.getByText(/^[78] hr\. ago$/).waitFor()
+    expect(await page.getByText('This device’s clock').isVisible()).to.equal(false)
     await context.close()
     // The browser tells of every request that fails on its console.
     test().problems.length = 0

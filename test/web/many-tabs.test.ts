@@ -3,7 +3,7 @@
 // is hidden, stopped or killed.
 
 import { expect } from 'chai'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Page, Request } from 'playwright-core'
 import { useChartPage } from './chart-page.ts'
 
 const TABS = 7
@@ -12,26 +12,42 @@ describe('seven tabs of the chart page', () => {
   const test = useChartPage()
   let context: BrowserContext
   let tabs: Page[] = []
-  /** The tabs that hear the events of the service now. */
-  const hearing = new Set<Page>()
+  /** The tabs that hear the events of the service now, each by its newest request. */
+  const hearing = new Map<Page, Request>()
 
   before(async () => {
     const opened = await test().openSignedIn('healthz', { serviceWorkers: 'block' })
     context = opened.context
-    // Silence of 20 s is one of 2 s.
     await context.addInitScript(() => {
-      const wait = globalThis.setTimeout
-      const sooner = (then: () => void, afterMs = 0) =>
-        wait(then, afterMs === 20_000 ? 2_000 : afterMs)
-      Object.assign(globalThis, { setTimeout: sooner })
+      const { setTimeout: wait, clearTimeout: clear } = globalThis
+      const silences = new Map<ReturnType<typeof wait>, () => void>()
+      Object.assign(globalThis, {
+        setTimeout: (then: () => void, afterMs = 0) => {
+          const id = wait(then, afterMs)
+          if (afterMs === 20_000) silences.set(id, then)
+          return id
+        },
+        clearTimeout: (id: ReturnType<typeof wait>) => {
+          silences.delete(id)
+          clear(id)
+        },
+        hearNothing: () => {
+          for (const [id, then] of silences) {
+            clearTimeout(id)
+            then()
+          }
+        },
+      })
     })
     tabs = [opened.page]
     while (tabs.length < TABS) tabs.push(await context.newPage())
     for (const tab of tabs) {
-      const isOfEvents = (request: { url(): string }) => request.url().endsWith('/events')
-      tab.on('request', (request) => void (isOfEvents(request) && hearing.add(tab)))
-      tab.on('requestfailed', (request) => void (isOfEvents(request) && hearing.delete(tab)))
-      tab.on('close', () => hearing.delete(tab))
+      tab.on('request', (request) => {
+        if (request.url().endsWith('/events')) hearing.set(tab, request)
+      })
+      tab.on('requestfailed', (request) => {
+        if (hearing.get(tab) === request) hearing.delete(tab)
+      })
     }
     await Promise.all(tabs.map((tab) => tab.goto(`${test().url}#/sensors/1/1h`)))
   })
@@ -49,7 +65,7 @@ describe('seven tabs of the chart page', () => {
   }
 
   function holder(): Page {
-    const [only, ...others] = hearing
+    const [only, ...others] = hearing.keys()
     if (only === undefined) throw new Error('no tab hears the events')
     expect(others).to.have.length(0)
     return only
@@ -102,13 +118,16 @@ describe('seven tabs of the chart page', () => {
 
   it('go on when that which has the response is stopped', async () => {
     const stopped = holder()
+    const response = hearing.get(stopped)
     const devTools = await context.newCDPSession(stopped)
     await devTools.send('Debugger.enable')
     await devTools.send('Debugger.pause')
     hearing.delete(stopped)
     const others = tabs.filter((tab) => tab !== stopped)
+    await hearNothing(others)
     await expectHearing(others)
     await allFollow(44, others)
+    if (response !== undefined) hearing.set(stopped, response)
     await devTools.send('Debugger.disable')
     await allFollow(45)
   })
@@ -121,10 +140,17 @@ describe('seven tabs of the chart page', () => {
     await killed.waitForEvent('crash')
     hearing.delete(killed)
     tabs = tabs.filter((tab) => tab !== killed)
+    await hearNothing(tabs)
     await expectHearing(tabs)
     await allFollow(46)
     holder()
   })
+
+  /** As after 20 s. */
+  async function hearNothing(among: readonly Page[]): Promise<void> {
+    const act = () => (globalThis as unknown as { hearNothing(): void }).hearNothing()
+    await Promise.all(among.map((tab) => tab.evaluate(act)))
+  }
 
   /** Waits until one of some tabs alone hears the events. */
   async function expectHearing(among: readonly Page[]): Promise<void> {

@@ -2,6 +2,7 @@
 // says what is in its way. Method: a real browser that is cut off, with the service worker the page
 // installs, or gets no answer.
 
+import { expect } from 'chai'
 import { useChartPage, PHONE } from './chart-page.ts'
 
 describe('the chart page without a network', () => {
@@ -68,6 +69,45 @@ describe('the chart page without a network', () => {
     await page.getByText('Live', { exact: true }).waitFor()
     isRefused = true
     await page.getByText(/^Cannot be reached, as of/).waitFor()
+    await context.close()
+    test().problems.length = 0
+  })
+  it('asks a service in trouble no more often because it tells more', async () => {
+    const { page, context } = await test().openSignedIn('healthz', { serviceWorkers: 'block' })
+    let asked = 0
+    await page.route('**/changes*', (route) => {
+      asked++
+      return route.fulfill({ status: 503 })
+    })
+    await page.goto(test().url)
+    await page.getByText('Cannot be reached').first().waitFor()
+    await page.waitForResponse(/\/events$/)
+    const measurements = Array.from({ length: 50 }, (_, at) => ({ sn: `shelf${at}`, temp: 20 }))
+    await test().call('POST', 'measurements/batch', { measurements })
+    await page.waitForTimeout(1_000)
+    expect(asked).to.be.at.most(3)
+    await page.unrouteAll()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.locator('.card', { hasText: 'shelf7' }).first().waitFor()
+    await context.close()
+    test().problems.length = 0
+  })
+
+  it('asks less and less often for events that end at once', async () => {
+    const { page, context } = await test().openSignedIn('healthz', { serviceWorkers: 'block' })
+    await context.clock.install()
+    let asked = 0
+    await page.route('**/events', (route) => {
+      asked++
+      return route.fulfill({ contentType: 'text/event-stream', body: ':\n\n' })
+    })
+    await page.goto(test().url)
+    await page.getByText('Live', { exact: true }).waitFor()
+    for (let waited = 0; waited < 20; waited++) {
+      await context.clock.fastForward(1_500)
+      await page.waitForTimeout(100)
+    }
+    expect(asked).to.be.within(3, 7)
     await context.close()
     test().problems.length = 0
   })
