@@ -36,11 +36,12 @@ export class Fleet {
   #acting = Promise.resolve()
   /** Listeners, and from when each changed sensor's history differs for them. */
   #news = new News()
-  /** @type {(error: Error) => void} */
-  #onFailure
+  #onSignedOut
   #onHello
   /** In milliseconds of this page. */
   #restUntilMs = 0
+  /** When the service was heard last. */
+  #heardAtMs = 0
   #stopping = new AbortController()
   #live = new LiveEvents({
     onBegin: () => this.#begin(),
@@ -48,11 +49,11 @@ export class Fleet {
   })
 
   /**
-   * @param {(error: Error) => void} onFailure called with errors that retrying cannot fix
+   * @param {() => void} onSignedOut called when the session has ended
    * @param {() => void} onHello called when live events begin
    */
-  constructor(onFailure, onHello) {
-    this.#onFailure = onFailure
+  constructor(onSignedOut, onHello) {
+    this.#onSignedOut = onSignedOut
     this.#onHello = onHello
   }
 
@@ -104,8 +105,13 @@ export class Fleet {
 
   /** After some time in which nothing was heard. */
   #begin() {
-    if (this.connection === 'live') this.#set('connecting')
+    this.#doubt()
     void this.#inTurn(() => this.#readChanges())
+  }
+
+  /** Whether the state is current is not known until somebody has asked. */
+  #doubt() {
+    if (this.connection === 'live') this.#set('connecting')
   }
 
   /** Keeps the current sensors; if they are not current, an older state is already kept. */
@@ -135,6 +141,7 @@ export class Fleet {
     try {
       this.#applyChanges(await get(`/changes${since}`, this.#stopping.signal))
       this.#restUntilMs = 0
+      this.#heardAtMs = nowMs()
       return true
     } catch (error) {
       this.#fail(error)
@@ -183,8 +190,12 @@ export class Fleet {
   /** @param {LiveNews} news */
   async #take({ name, data }) {
     if (name === 'lost') {
+      this.#doubt()
       if (await this.#readChanges()) this.#set('polling')
-    } else if (name === 'hello' || name === 'reset' || this.connection !== 'live') {
+      return
+    }
+    this.#heardAtMs = nowMs()
+    if (name === 'hello' || name === 'reset' || this.connection !== 'live') {
       if (name !== 'hello' && monotonicMs() < this.#restUntilMs) return
       if (await this.#readChanges()) this.#set('live')
       if (name === 'hello') this.#onHello()
@@ -204,7 +215,7 @@ export class Fleet {
   /** @param {unknown} error */
   #fail(error) {
     if (error instanceof Error && error.name === 'AbortError') return
-    if (error instanceof Refused && error.status === 401) this.#onFailure(error)
+    if (error instanceof Refused && error.status === 401) this.#onSignedOut()
     else {
       this.#restUntilMs = monotonicMs() + REST_MS
       this.#set(navigator.onLine ? 'unreachable' : 'offline')
@@ -218,7 +229,7 @@ export class Fleet {
     // Keeps the current state; an outdated one is already kept.
     if (isLost) this.#save()
     this.connection = connection
-    if (isLost && this.isLoaded) this.asOfMs ??= nowMs()
+    if (isLost && this.isLoaded) this.asOfMs ??= this.#heardAtMs
     this.#news.tell()
   }
 }

@@ -6,7 +6,7 @@
 // origin.
 
 import { deviceAheadMs, nowMs, onCorrection } from './clock.js'
-import { Refused, forgetSession, isSessionChange, post, session } from './api.js'
+import { forgetSession, isSessionChange, post, session } from './api.js'
 import { setTitle } from './names.js'
 import { DashboardView } from './dashboard-view.js'
 import { button, setText } from './element.js'
@@ -127,7 +127,7 @@ async function showSignIn(callback, note) {
 
 function showApp() {
   signInView = undefined
-  const fleet = new Fleet(failed, () => lookLater(offer))
+  const fleet = new Fleet(endSession, () => lookLater(offer))
   app = { fleet, dashboard: new DashboardView(fleet) }
   settings.hidden = false
   fleet.subscribe((changedId) => {
@@ -264,10 +264,8 @@ function showClock() {
   deviceClock.hidden = Math.abs(aheadMs) <= CLOCK_MS_MAX
 }
 
-/** @param {Error} error that asking again does not mend */
-function failed(error) {
-  if (!(error instanceof Refused) || error.status !== 401 || isDeleting) return
-  void leave('You have been signed out. Please sign in again.', location.hash)
+function endSession() {
+  if (!isDeleting) void leave('You have been signed out. Please sign in again.', location.hash)
 }
 
 async function signOut() {
