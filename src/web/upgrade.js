@@ -8,7 +8,8 @@ import { monotonicMs } from './clock.js'
 import { isUnsaved } from './unsaved.js'
 
 const YOUNG_MS = 10 * 60_000
-const TRY_MS = 10_000
+/** Longer than answers may take. */
+const TRY_MS = 30_000
 const ANSWER_MS_MAX = 20_000
 /** Versions that this tab has left or was loaded again for. */
 const KEPT = 'thermolog.versions'
@@ -37,8 +38,7 @@ export function lookLater(onOffer) {
  * @returns {Promise<boolean>} whether it is offered
  */
 export async function lookForUpgrade(onOffer, isNeeded) {
-  const signal = AbortSignal.timeout(ANSWER_MS_MAX)
-  const page = await fetch('.', { cache: 'no-cache', signal })
+  const page = await fetchInTime('.', { cache: 'no-cache' })
     .then((answer) => (answer.ok ? answer.text() : ''))
     .catch(() => '')
   const files = page.match(FILES) ?? []
@@ -59,9 +59,14 @@ export async function lookForUpgrade(onOffer, isNeeded) {
 async function reloadUnseen(files, reload) {
   if (monotonicMs() < YOUNG_MS || isInUse()) return
   // Another process may answer the next request, and have other files: these are kept now.
-  const answers = await Promise.allSettled(files.map((file) => fetch(file)))
+  const answers = await Promise.allSettled(files.map((file) => fetchInTime(file)))
   const areKept = answers.every((answer) => answer.status === 'fulfilled' && answer.value.ok)
   if (areKept && !isInUse()) reload()
+}
+
+/** @param {string} address @param {RequestInit} [order] */
+function fetchInTime(address, order) {
+  return fetch(address, { ...order, signal: AbortSignal.timeout(ANSWER_MS_MAX) })
 }
 
 /** Whether somebody is in a form, or would lose what is in one. */

@@ -80,7 +80,7 @@ describe('what commands print', () => {
   it('has columns as wide as what is shown', async () => {
     const { stdout } = await run('sensor', 'list', '--user', USER)
     const [header = '', row = ''] = stdout.split('\n')
-    expect(row.indexOf('0  ')).to.equal(header.indexOf('compensation'))
+    expect(row.search(/(?:online|silent|never)  /)).to.equal(header.indexOf('state'))
   })
 
   it('is harmless in what is said of a deletion, and of a fault', async () => {

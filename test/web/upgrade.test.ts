@@ -119,7 +119,7 @@ describe('a chart page that stays open while the service is upgraded', () => {
       }
       await page.getByRole('searchbox').fill('')
       await page.locator('h1').first().focus()
-      await page.clock.fastForward(20_000)
+      await page.clock.fastForward(60_000)
       await titled(page, 'After')
       await page.getByText('Live').waitFor()
       expect(await newVersion(page).isVisible()).to.equal(false)
@@ -142,6 +142,8 @@ describe('a chart page that stays open while the service is upgraded', () => {
     breakConnections()
     await page.clock.fastForward(NOT_YOUNG_MS)
     await newVersion(page).waitFor()
+    // Not as long as answers may take.
+    await page.clock.fastForward(15_000)
     const asked = page.waitForRequest('**/rotation')
     await page.getByRole('button', { name: 'Rotate gate' }).click()
     await page.getByRole('button', { name: 'Rotate', exact: true }).last().click()
@@ -150,7 +152,7 @@ describe('a chart page that stays open while the service is upgraded', () => {
     await page.evaluate(() => {
       Object.defineProperty(document, 'hidden', { value: true, configurable: true })
     })
-    await page.clock.fastForward(11_000)
+    await page.clock.fastForward(16_000)
     await page.waitForTimeout(500)
     answer()
     await page.getByText('Copy it now.').waitFor({ timeout: 5_000 })
