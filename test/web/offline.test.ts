@@ -79,9 +79,10 @@ describe('the chart page without a network', () => {
       asked++
       return route.fulfill({ status: 503 })
     })
+    const opened = page.waitForResponse(/\/events$/)
     await page.goto(test().url)
     await page.getByText('Cannot be reached').first().waitFor()
-    await page.waitForResponse(/\/events$/)
+    await opened
     const measurements = Array.from({ length: 50 }, (_, at) => ({ sn: `shelf${at}`, temp: 20 }))
     await test().call('POST', 'measurements/batch', { measurements })
     await page.waitForTimeout(1_000)
