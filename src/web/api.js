@@ -149,8 +149,13 @@ export async function get(path, signal) {
  * @param {AbortSignal} [signal]
  */
 function requestInTime(path, order, signal) {
-  const inTime = AbortSignal.timeout(ANSWER_MS_MAX)
-  return request(path, { ...order, signal: signal ? AbortSignal.any([signal, inTime]) : inTime })
+  const late = inTime()
+  return request(path, { ...order, signal: signal ? AbortSignal.any([signal, late]) : late })
+}
+
+/** @returns {AbortSignal} what ends a request that is not answered in time */
+export function inTime() {
+  return AbortSignal.timeout(ANSWER_MS_MAX)
 }
 
 /**

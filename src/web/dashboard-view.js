@@ -240,14 +240,13 @@ export class DashboardView {
   }
 
   #sayNothing() {
-    const { isLoaded, sensors, connection } = this.#fleet
+    const { isLoaded, sensors, isLost } = this.#fleet
     const isHolding = this.#firstRun?.isHolding === true
     this.#nothing.hidden = this.#found > 0 && !isHolding
     const [id] = this.#arranged.keys()
     if (id !== undefined && this.#found > 0) return this.#firstRun?.arrived(id)
     if (isHolding) return
     if (isLoaded && sensors.size === 0) return void this.#showFirstRun()
-    const isLost = connection === 'offline' || connection === 'unreachable'
     const without = isLost ? `${whyUnheard()} Nothing is saved on this device.` : ''
     if (!isLoaded) return setText(this.#nothing, without)
     const words = this.#tools.choice.words.trim()

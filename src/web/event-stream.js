@@ -1,7 +1,7 @@
 // Server-sent events over fetch: EventSource cannot send the token in a header, and a token must
 // never be part of a URL.
 
-/** @typedef {{ readonly name: string, readonly id: string, readonly data: string }} StreamEvent */
+/** @typedef {{ readonly name: string, readonly data: string }} StreamEvent */
 
 /**
  * The events of a response until it ends; one without data is a sign of life.
@@ -14,22 +14,14 @@ export async function* readEvents(response) {
   // Not every browser can iterate over a stream.
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
-  let id = ''
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     const blocks = (rest + part.value).split('\n\n')
     rest = blocks.pop() ?? ''
-    for (const block of blocks) {
-      const event = readBlock(block)
-      id = event.id ?? id
-      yield { name: event.name, id, data: event.data }
-    }
+    for (const block of blocks) yield readBlock(block)
   }
 }
 
-/**
- * @param {string} block
- * @returns {{ name: string, id: string | undefined, data: string }}
- */
+/** @param {string} block @returns {StreamEvent} */
 function readBlock(block) {
   /** @type {Record<string, string[]>} */
   const fields = {}
@@ -38,5 +30,5 @@ function readBlock(block) {
     ;(fields[name] ??= []).push(value)
   }
   const data = (fields['data'] ?? []).join('\n')
-  return { name: fields['event']?.at(-1) ?? 'message', id: fields['id']?.at(-1), data }
+  return { name: fields['event']?.at(-1) ?? 'message', data }
 }

@@ -65,6 +65,11 @@ export class Fleet {
     return this.#news.subscribe(on)
   }
 
+  /** Whether nothing is heard from the service. */
+  get isLost() {
+    return this.connection === 'offline' || this.connection === 'unreachable'
+  }
+
   start() {
     const { signal } = this.#stopping
     const save = () => this.#save()
@@ -225,11 +230,10 @@ export class Fleet {
   /** @param {Connection} connection */
   #set(connection) {
     if (this.connection === connection) return
-    const isLost = connection === 'offline' || connection === 'unreachable'
-    // Keeps the current state; an outdated one is already kept.
-    if (isLost) this.#save()
     this.connection = connection
-    if (isLost && this.isLoaded) this.asOfMs ??= this.#heardAtMs
+    // Keeps the current state; an outdated one is already kept.
+    if (this.isLost) this.#save()
+    if (this.isLost && this.isLoaded) this.asOfMs ??= this.#heardAtMs
     this.#news.tell()
   }
 }

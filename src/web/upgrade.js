@@ -4,13 +4,13 @@
 // Two versions may answer by turns while an upgrade is under way. So a tab is loaded once for each
 // version it is told of, not soon after it was loaded, and not for a version that it has left.
 
+import { inTime } from './api.js'
 import { monotonicMs } from './clock.js'
 import { isUnsaved } from './unsaved.js'
 
 const YOUNG_MS = 10 * 60_000
 /** Longer than answers may take. */
 const TRY_MS = 30_000
-const ANSWER_MS_MAX = 20_000
 /** Versions that this tab has left or was loaded again for. */
 const KEPT = 'thermolog.versions'
 /** The files of a version, which the first page names. */
@@ -38,7 +38,7 @@ export function lookLater(onOffer) {
  * @returns {Promise<boolean>} whether it is offered
  */
 export async function lookForUpgrade(onOffer, isNeeded) {
-  const page = await fetchInTime('.', { cache: 'no-cache' })
+  const page = await fetch('.', { cache: 'no-cache', signal: inTime() })
     .then((answer) => (answer.ok ? answer.text() : ''))
     .catch(() => '')
   const files = page.match(FILES) ?? []
@@ -59,14 +59,9 @@ export async function lookForUpgrade(onOffer, isNeeded) {
 async function reloadUnseen(files, reload) {
   if (monotonicMs() < YOUNG_MS || isInUse()) return
   // Another process may answer the next request, and have other files: these are kept now.
-  const answers = await Promise.allSettled(files.map((file) => fetchInTime(file)))
+  const answers = await Promise.allSettled(files.map((file) => fetch(file, { signal: inTime() })))
   const areKept = answers.every((answer) => answer.status === 'fulfilled' && answer.value.ok)
   if (areKept && !isInUse()) reload()
-}
-
-/** @param {string} address @param {RequestInit} [order] */
-function fetchInTime(address, order) {
-  return fetch(address, { ...order, signal: AbortSignal.timeout(ANSWER_MS_MAX) })
 }
 
 /** Whether somebody is in a form, or would lose what is in one. */

@@ -12,8 +12,8 @@ const IMPORT = /^import \{([^}]*)\} from '\.\/([\w-]+\.js)'$/gm
 const LATER = /\bimport\('\.\/([\w-]+\.js)'\)/g
 const EXPORT = /^export ((?:async )?(?:function\*?|class|const) (\w+))/gm
 const OTHER_FORM = /^(?:import|export)\b.*/m
-/** Lines of their own. */
-const COMMENT = /^ *(?:\/\/.*|\/\*(?:[^*]|\*(?!\/))*\*\/)\n/gm
+/** Lines of their own, in modules and style sheets. */
+export const COMMENT = /^ *(?:\/\/.*|\/\*(?:[^*]|\*(?!\/))*\*\/)\n/gm
 
 /**
  * @param entry the page's first module; the others are beside it

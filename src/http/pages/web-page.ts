@@ -10,7 +10,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { Call } from '../call/call.ts'
 import { anything } from '../routes/input.ts'
 import { escapeHtml } from './html.ts'
-import { joinModules } from './joined-modules.ts'
+import { COMMENT, joinModules } from './joined-modules.ts'
 import { kept } from './kept.ts'
 import { answerFile, nameOf, staticFile } from './static-file.ts'
 import type { StaticFile } from './static-file.ts'
@@ -42,8 +42,6 @@ const STYLES: readonly URL[] = [
   new URL('../../web/chart.css', import.meta.url),
   new URL('../../web/settings.css', import.meta.url),
 ]
-
-const STYLE_COMMENT = /^ *\/\*(?:[^*]|\*(?!\/))*\*\/\n+/gm
 
 const OTHER_FILES: readonly URL[] = [
   new URL('../../web/theme.js', import.meta.url),
@@ -114,7 +112,7 @@ async function readPage({ appName, command }: PageNames): Promise<WebPage> {
   const others = OTHER_FILES.map(async (url): Promise<[string, Buffer]> => {
     return [nameOf(url), await readFile(url)]
   })
-  const joined = styles.join('').replaceAll(STYLE_COMMENT, '')
+  const joined = styles.join('').replaceAll(COMMENT, '')
   const style: [string, Buffer] = ['page.css', Buffer.from(joined)]
   const contents = [...scripts, style, ...(await Promise.all(others))]
   const bytes = contents.map(([, content]) => content)
