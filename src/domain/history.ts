@@ -85,6 +85,9 @@ export const SUMMARY_VALUES = ['count', 'max', 'min', 'sum'] as const
 
 export type SummaryValue = (typeof SUMMARY_VALUES)[number]
 
+/** Which measurement of a range; of equal ones the first. */
+export type Selector = 'first' | 'last' | 'min' | 'max'
+
 /** A range of the stored measurements of some sensors. */
 export interface SeriesRange extends TimeRange {
   /** Each once. */

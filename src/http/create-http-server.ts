@@ -143,7 +143,7 @@ export function createHttpServer(
         rateLimits,
         bodies,
         smallBodies: new SmallBodyReader(clock),
-        statements: new LongAnswers(statementAnswers, clock),
+        longAnswers: new LongAnswers(statementAnswers, clock),
         proven: new ProvenTokens(refusedWriter, refusedReader),
         failedTokens,
         openStatements,

@@ -7,7 +7,7 @@
 
 import { flux, fluxDateTime, fluxDuration, fluxExpression } from '@influxdata/influxdb-client'
 import { SUMMARY_VALUES } from '../domain/history.ts'
-import type { SeriesRange, SummaryValue } from '../domain/history.ts'
+import type { Selector, SeriesRange, SummaryValue } from '../domain/history.ts'
 import { formatInstant } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import { SENSOR_INFO, TEMPERATURE, TEMPERATURE_FIELD } from './line-protocol.ts'
@@ -24,9 +24,9 @@ export function rawQuery(influxBucket: string, range: SeriesRange): string {
   return `${temperatures(influxBucket, range)}\n${KEEP_SENSOR}`
 }
 
-/** The same of the last measurement of each sensor. */
-export function lastQuery(influxBucket: string, range: SeriesRange): string {
-  return `${temperatures(influxBucket, range)}\n  |> last()\n${KEEP_SENSOR}`
+/** The same of one measurement of each sensor. */
+export function oneQuery(influxBucket: string, range: SeriesRange, selector: Selector): string {
+  return `${temperatures(influxBucket, range)}\n  |> ${selector}()\n${KEEP_SENSOR}`
 }
 
 /**

@@ -7,13 +7,13 @@
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../domain/errors.ts'
 import { countMeasurements } from '../domain/history.ts'
-import type { SeriesRange, StoredPoint, WindowSummary } from '../domain/history.ts'
+import type { Selector, SeriesRange, StoredPoint, WindowSummary } from '../domain/history.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import { InfluxUnreachable } from './connection.ts'
 import type { InfluxConnection } from './connection.ts'
 import { FluxFailure, queryRows } from './flux-rows.ts'
 import type { FluxRows } from './flux-rows.ts'
-import { aggregatesOf, lastQuery, rawQuery, totalsQuery, windowsQuery } from './flux.ts'
+import { aggregatesOf, oneQuery, rawQuery, totalsQuery, windowsQuery } from './flux.ts'
 import { WindowTables } from './window-tables.ts'
 
 /** Of one sensor a year of hours in one request, and 1 MB of memory; of many together 20 MB. */
@@ -43,9 +43,9 @@ export class InfluxMeasurementReader implements MeasurementReader {
     yield* this.#points(rawQuery(this.#influxBucket, range))
   }
 
-  async *readLast(range: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
+  async *readOne(range: SeriesRange, selector: Selector): AsyncIterable<readonly StoredPoint[]> {
     if (isEmpty(range)) return
-    yield* this.#points(lastQuery(this.#influxBucket, range))
+    yield* this.#points(oneQuery(this.#influxBucket, range, selector))
   }
 
   async *readWindows(

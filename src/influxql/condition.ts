@@ -8,11 +8,12 @@
 //   tag        = name [ '::tag' ] ( ( '=' | '!=' | '<>' ) 'text' | ( '=~' | '!~' ) /regex/ )
 
 import { parseInstant } from '../domain/time.ts'
+import type { TimeRange } from '../domain/time.ts'
 import { CONDITION_WORK } from './limits.ts'
 import type { Work } from './limits.ts'
 import { compileRegex } from './regex.ts'
 import type { TextTest } from './regex.ts'
-import { StatementError } from './scanner.ts'
+import { StatementError, isMark, isWord } from './scanner.ts'
 import type { Scanner, Token } from './scanner.ts'
 import { MEASUREMENTS, isTag } from './vocabulary.ts'
 import type { Tag, Tags } from './vocabulary.ts'
@@ -26,16 +27,10 @@ export type Condition = (tags: Tags, work: Work) => boolean
 export const EVERYTHING: Condition = () => true
 const NOTHING: Condition = () => false
 
-/** The time range of a condition; half-open, in milliseconds. */
-interface TimeBounds {
-  readonly startMs: number
-  readonly stopMs: number
-}
-
 export interface Where {
   readonly condition: Condition
   /** `±Infinity`: unbounded on that side. */
-  readonly bounds: TimeBounds
+  readonly bounds: TimeRange
 }
 
 /** A part of a condition. `time` is `undefined` if it does not restrict time. */
@@ -43,7 +38,7 @@ interface Part extends Where {
   readonly time: Token | undefined
 }
 
-const ALWAYS: TimeBounds = { startMs: -Infinity, stopMs: Infinity }
+const ALWAYS: TimeRange = { startMs: -Infinity, stopMs: Infinity }
 const NS_PER_MS = 1_000_000n
 
 const UNIT_NS: Readonly<Record<string, bigint>> = {
@@ -117,16 +112,13 @@ class ConditionReader {
 
   #several(word: 'AND' | 'OR', read: () => Part): Part[] {
     const parts = [read()]
-    while (isWord(this.#scanner.next, word)) {
-      this.#scanner.take()
-      parts.push(read())
-    }
+    while (this.#scanner.skipWord(word)) parts.push(read())
     return parts
   }
 
   #one(depth: number): Part {
     const token = this.#scanner.take()
-    if (token.kind === 'mark' && token.text === '(') {
+    if (isMark(token, '(')) {
       if (depth === DEPTH_MAX) throw new StatementError('the parentheses are too deep', token.at)
       const inside = this.either(depth + 1)
       const close = this.#scanner.take()
@@ -143,7 +135,7 @@ class ConditionReader {
     const operator = this.#scanner.take()
     const ns = this.#instantNs()
     const [before, after] = [ceilMs(ns), ceilMs(ns + 1n)]
-    const bounds: Readonly<Record<string, TimeBounds>> = {
+    const bounds: Readonly<Record<string, TimeRange>> = {
       '>=': { startMs: before, stopMs: Infinity },
       '>': { startMs: after, stopMs: Infinity },
       '<': { startMs: -Infinity, stopMs: before },
@@ -218,16 +210,11 @@ class ConditionReader {
 
 /** `::tag`, `::field` or nothing after a name. */
 export function readCast(scanner: Scanner): 'tag' | 'field' | undefined {
-  if (scanner.next.kind !== 'mark' || scanner.next.text !== '::') return undefined
-  scanner.take()
+  if (!scanner.skipMark('::')) return undefined
   const { kind, text, at } = scanner.take()
   const cast = text.toLowerCase()
   if (kind === 'word' && (cast === 'tag' || cast === 'field')) return cast
   throw new StatementError('expected ::tag or ::field', at)
-}
-
-export function isWord({ kind, text }: Token, word: string): boolean {
-  return kind === 'word' && text.toLowerCase() === word.toLowerCase()
 }
 
 /** One of several conditions: each counts as work, however short it is. */

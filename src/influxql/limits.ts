@@ -1,4 +1,4 @@
-// The limits of one statement; each error suggests what would fit.
+// The limits of one statement, and of all in a request; each error suggests what would fit.
 
 import { grouped } from '../domain/grouped.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../domain/time.ts'
@@ -6,6 +6,9 @@ import type { TimeRange } from '../domain/time.ts'
 import { StatementError } from './scanner.ts'
 
 const statementBytesMax = 64 * 1024
+/** A panel has at most a few. */
+export const statementsMax = 50
+export const movingWindowsMax = 1_000
 const windowsMax = 50_000
 const seriesMax = 10_000
 const seriesWindowsMax = 1_000_000
@@ -14,7 +17,7 @@ const windowsReadMax = 10_000_000
 const measurementsReadMax = 10_000_000
 const measuredPeriodMsMax = 7 * DAY_MS
 
-/** A statement's work: less than half a second. */
+/** Work of conditions: less than half a second. */
 const workMax = 20_000_000
 
 /** Work of one of several conditions on one sensor, besides that of its regular expression. */
@@ -57,26 +60,6 @@ export function limitSeries(series: number, windows: number): void {
   throw tooMany(series, what, most, 'fewer sensors, or SLIMIT, or longer windows')
 }
 
-/** @throws StatementError if a response has too many values */
-export function limitValues(values: number): void {
-  if (values <= valuesMax) return
-  throw tooMany(values, 'values', valuesMax, 'fewer sensors, longer windows or a shorter range')
-}
-
-/** @throws StatementError if too many windows of too many sensors would be read */
-export function limitReading(windows: number): void {
-  if (windows <= windowsReadMax) return
-  const remedy = 'fewer sensors or a shorter range'
-  throw tooMany(windows, 'windows of all sensors to read', windowsReadMax, remedy)
-}
-
-/** @throws StatementError if too many single measurements would be read */
-export function limitMeasurements(measurements: number): void {
-  if (measurements <= measurementsReadMax) return
-  const remedy = 'fewer sensors, windows of 1m or a shorter range'
-  throw tooMany(measurements, 'measurements to read', measurementsReadMax, remedy)
-}
-
 /**
  * @param what is computed from single measurements
  * @throws StatementError if their period is too long
@@ -88,20 +71,48 @@ export function limitMeasuredPeriod({ startMs, stopMs }: TimeRange, what: string
   throw new StatementError(`${what} cover at most 7 days; ${remedy}`)
 }
 
-/** The work done by the conditions of one statement; reading one character is 1. */
+/** What the statements of a request take together. */
 export class Work {
-  #done = 0
+  #conditions = 0
+  #values = 0
+  #windows = 0
+  #measurements = 0
 
+  /** Done by conditions; reading one character is 1. */
   get done(): number {
-    return this.#done
+    return this.#conditions
   }
 
-  /** @throws StatementError when a statement takes too long */
+  /** @throws StatementError when conditions take too long */
   add(work: number): void {
-    this.#done += work
-    if (this.#done <= workMax) return
+    this.#conditions += work
+    if (this.#conditions <= workMax) return
     const remedy = 'fewer or shorter ones, or one with plain texts, =~ /^(a|b|c)$/, would fit'
     throw new StatementError(`the conditions are too slow for so many sensors: ${remedy}`)
+  }
+
+  /** @throws StatementError if a response has too many values */
+  addValues(values: number): void {
+    this.#values += values
+    if (this.#values <= valuesMax) return
+    const remedy = 'fewer sensors, longer windows or a shorter range'
+    throw tooMany(this.#values, 'values', valuesMax, remedy)
+  }
+
+  /** @throws StatementError if too many windows of too many sensors would be read */
+  addWindows(windows: number): void {
+    this.#windows += windows
+    if (this.#windows <= windowsReadMax) return
+    const remedy = 'fewer sensors or a shorter range'
+    throw tooMany(this.#windows, 'windows of all sensors to read', windowsReadMax, remedy)
+  }
+
+  /** @throws StatementError if too many single measurements would be read */
+  addMeasurements(measurements: number): void {
+    this.#measurements += measurements
+    if (this.#measurements <= measurementsReadMax) return
+    const remedy = 'fewer sensors, windows of 1m or a shorter range'
+    throw tooMany(this.#measurements, 'measurements to read', measurementsReadMax, remedy)
   }
 }
 

@@ -1,5 +1,5 @@
-// Splits the text of a statement into words, names, texts, numbers and marks, in linear time; and
-// the error that names a place in it.
+// Splits the text of statements into words, names, texts, numbers and marks, in linear time; reads
+// what all parts of the grammar have; and the error that names a place in it.
 
 export type TokenKind = 'word' | 'name' | 'text' | 'number' | 'mark' | 'end'
 
@@ -12,6 +12,20 @@ export interface Token {
   readonly at: number
 }
 
+/** Common attempts that are unsupported, and what to use instead. */
+export const ARITHMETIC =
+  'arithmetic is field * number + number, also with / and -, of a field or a function: ' +
+  'compute anything else in the panel'
+const NOT_TAKEN: Readonly<Record<string, string>> = {
+  '+': ARITHMETIC,
+  '-': ARITHMETIC,
+  '*': ARITHMETIC,
+  '/': ARITHMETIC,
+  into: 'statements only read: leave INTO out',
+  offset: 'OFFSET is not supported: use LIMIT and a condition on time',
+  soffset: 'SOFFSET is not supported: use SLIMIT and a condition on tags',
+}
+
 /** A statement that is unsupported; the message is for the person who wrote it. */
 export class StatementError extends Error {
   /** @param at position in the statement, from 0; `undefined`: the whole statement */
@@ -20,6 +34,9 @@ export class StatementError extends Error {
     this.name = 'StatementError'
   }
 }
+
+/** Of a number: nobody writes more, and 10 to their power is far from the highest double. */
+const NUMBER_CHARACTERS_MAX = 30
 
 const SPACE = /\s*/y
 const TOKEN = new RegExp(
@@ -67,6 +84,63 @@ export class Scanner {
     return { pattern: (found[1] ?? '').replaceAll('\\/', '/'), at: at + 1 }
   }
 
+  /** A number that may have a sign, `undefined` if it is something else. */
+  takeNumber(): number | undefined {
+    const sign = this.skipMark('-') ? -1 : 1
+    const { kind, text, unit } = this.take()
+    const isNumber = kind === 'number' && unit === '' && text.length <= NUMBER_CHARACTERS_MAX
+    return isNumber ? sign * Number(text) : undefined
+  }
+
+  list<T>(read: () => T): T[] {
+    const items = [read()]
+    while (this.skipMark(',')) items.push(read())
+    return items
+  }
+
+  inParentheses<T>(read: () => T): T {
+    this.mark('(')
+    const inside = read()
+    this.mark(')')
+    return inside
+  }
+
+  name(what: string): string {
+    const { kind } = this.#next
+    if (kind !== 'word' && kind !== 'name') throw this.unexpected(what)
+    return this.take().text
+  }
+
+  word(word: string): void {
+    if (!this.skipWord(word)) throw this.unexpected(word)
+  }
+
+  mark(mark: string): void {
+    if (!this.skipMark(mark)) throw this.unexpected(mark)
+  }
+
+  skipWord(word: string): boolean {
+    const isNext = isWord(this.#next, word)
+    if (isNext) this.take()
+    return isNext
+  }
+
+  skipMark(mark: string): boolean {
+    const isNext = isMark(this.#next, mark)
+    if (isNext) this.take()
+    return isNext
+  }
+
+  unexpected(expected: string): StatementError {
+    const { kind, text, at } = this.#next
+    const known = text.toLowerCase()
+    const isKnown = (kind === 'mark' || kind === 'word') && Object.hasOwn(NOT_TAKEN, known)
+    if (isKnown) return new StatementError(NOT_TAKEN[known] ?? '', at)
+    const found =
+      kind === 'end' ? 'the statement ends' : `it says ${JSON.stringify(text.slice(0, 32))}`
+    return new StatementError(`expected ${expected}, but ${found}`, at)
+  }
+
   #scan(): Token {
     this.#skipSpace()
     const at = this.#at
@@ -91,6 +165,14 @@ export class Scanner {
     SPACE.exec(this.#source)
     this.#at = SPACE.lastIndex
   }
+}
+
+export function isWord({ kind, text }: Token, word: string): boolean {
+  return kind === 'word' && text.toLowerCase() === word.toLowerCase()
+}
+
+export function isMark({ kind, text }: Token, mark: string): boolean {
+  return kind === 'mark' && text === mark
 }
 
 function unescaped(text: string, at: number): string {

@@ -6,8 +6,9 @@ import { compensate } from '../domain/sensor.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
-import { limitMeasuredPeriod, limitMeasurements, limitSeries, limitValues } from './limits.ts'
-import type { ReadSeries, Row, Series } from './series-text.ts'
+import { limitMeasuredPeriod, limitSeries } from './limits.ts'
+import type { Work } from './limits.ts'
+import type { Reading, Row, Series } from './series-text.ts'
 import type { Column, Select } from './statement.ts'
 import { inParts, sensorsOf } from './tagged-sensors.ts'
 import type { Group } from './tagged-sensors.ts'
@@ -21,32 +22,28 @@ const SLICE_MEASUREMENTS = 50_000
  * @param select has only fields as columns
  * @throws StatementError if it asks for too much
  */
-export function measurementSeries(select: Select, groups: readonly Group[]): ReadSeries {
+export function measurementSeries(select: Select, groups: readonly Group[], work: Work): Reading {
   const { range, limit = Infinity } = select
   limitMeasuredPeriod(range, 'single measurements')
   limitSeries(groups.length, 1)
-  return async (reader) => {
+  const read = async (reader: MeasurementReader) => {
     const counts = await countMeasurements(reader, sensorsOf(groups), range)
-    const countOf = (group: Group) =>
-      sensorsOf([group]).reduce((sum, { id }) => sum + (counts.get(id) ?? 0), 0)
-    const rows = groups.reduce((sum, group) => sum + Math.min(countOf(group), limit), 0)
-    limitValues(rows * select.columns.length)
+    work.addMeasurements(sumOf(counts.values()))
+    const countOf = (group: Group) => sumOf(sensorsOf([group]).map(({ id }) => counts.get(id) ?? 0))
+    const rows = sumOf(groups.map((group) => Math.min(countOf(group), limit)))
+    work.addValues(rows * select.columns.length)
     return seriesOf(select, groups, countOf, reader)
   }
+  return { range, read }
 }
 
-/**
- * How many measurements each sensor has in a range.
- *
- * @throws StatementError if there are too many to read
- */
+/** How many measurements each sensor has in a range. */
 export async function countMeasurements(
   reader: MeasurementReader,
   sensors: readonly Sensor[],
   { startMs, stopMs }: TimeRange,
 ): Promise<ReadonlyMap<number, number>> {
   const counts = new Map<number, number>()
-  let measurements = 0
   const sensorIds = sensors.map(({ id }) => id)
   for await (const chunk of reader.readTotals({
     sensorIds,
@@ -54,13 +51,15 @@ export async function countMeasurements(
     stopMs,
     needed: ONLY_COUNTS,
   })) {
-    for (const { sensorId, count } of chunk) {
-      counts.set(sensorId, count)
-      measurements += count
-    }
+    for (const { sensorId, count } of chunk) counts.set(sensorId, count)
   }
-  limitMeasurements(measurements)
   return counts
+}
+
+export function sumOf(counts: Iterable<number>): number {
+  let sum = 0
+  for (const count of counts) sum += count
+  return sum
 }
 
 async function* seriesOf(
@@ -71,7 +70,7 @@ async function* seriesOf(
 ): AsyncIterable<Series> {
   const columns = ['time', ...select.columns.map(({ name }) => name)]
   for (const part of inParts(groups, countOf, SLICE_MEASUREMENTS)) {
-    const count = part.reduce((sum, group) => sum + countOf(group), 0)
+    const count = sumOf(part.map(countOf))
     const slices = readSlices(select, slicesOf(select, count), part, reader)
     // Only a group of its own has several slices: they are read while it is consumed.
     const { value: first = [] } = await slices.next()
@@ -142,8 +141,9 @@ async function readSlice(
   })
 }
 
-function shown({ field }: Column, rawCelsius: number, sensor: Sensor): number {
-  return field === 'raw' ? rawCelsius : compensate(rawCelsius, sensor.compensationCelsius)
+function shown({ field, compute }: Column, rawCelsius: number, sensor: Sensor): number {
+  const isRaw = field === 'raw'
+  return compute(isRaw ? rawCelsius : compensate(rawCelsius, sensor.compensationCelsius))
 }
 
 async function* limited(

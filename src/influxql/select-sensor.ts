@@ -3,11 +3,13 @@
 import { meanCelsius } from '../history/history-points.ts'
 import { compensate, roundCelsius } from '../domain/sensor.ts'
 import type { SensorState } from '../sensors/sensors.ts'
-import { limitSeries, limitValues } from './limits.ts'
+import { limitSeries } from './limits.ts'
+import type { Work } from './limits.ts'
 import { knownSeries } from './series-text.ts'
 import type { Series } from './series-text.ts'
 import type { MEASUREMENTS } from './vocabulary.ts'
 import { StatementError } from './scanner.ts'
+import { selectorOf } from './statement.ts'
 import type { Column, Select } from './statement.ts'
 import type { Aggregate } from './vocabulary.ts'
 import type { Group } from './tagged-sensors.ts'
@@ -42,6 +44,7 @@ export function sensorSeries(
   select: Select,
   groups: readonly Group[],
   moment: Moment,
+  work: Work,
 ): readonly Series[] {
   if (select.windowMs !== undefined) {
     const remedy = 'leave time(…) out, or take it from temperature'
@@ -49,7 +52,7 @@ export function sensorSeries(
   }
   limitSeries(groups.length, 1)
   const sensors = groups.reduce((sum, group) => sum + group.sensors.length, 0)
-  limitValues(sensors * select.columns.length)
+  work.addValues(sensors * select.columns.length)
   const columns = ['time', ...select.columns.map(({ name }) => name)]
   const isAggregate = select.columns.some(({ aggregate }) => aggregate !== undefined)
   return groups.map(({ tags, sensors: members }) => {
@@ -59,28 +62,33 @@ export function sensorSeries(
   })
 }
 
-function rowsOf(
-  { columns, range, isDescending }: Select,
-  states: readonly SensorState[],
-  moment: Moment,
-) {
-  const atMs = Math.min(range.stopMs - 1, moment.nowMs)
+function rowsOf(select: Select, states: readonly SensorState[], moment: Moment) {
+  const { columns, isDescending } = select
+  const atMs = timeOf(select, moment)
   const rows = states.map((state) => [
     atMs,
-    ...columns.map((column) => valueOf(column, state, moment)),
+    ...columns.map((column) => computed(column, valueOf(column, state, moment))),
   ])
   return isDescending ? rows.toReversed() : rows
 }
 
-function totalRow({ columns, range }: Select, states: readonly SensorState[], moment: Moment) {
+function totalRow(select: Select, states: readonly SensorState[], moment: Moment) {
+  const { columns, range } = select
   const totals = columns.map((column) => {
     const values = states.map((state) => valueOf(column, state, moment))
-    return total(
-      column.aggregate,
-      values.filter((value) => value !== null),
-    )
+    const known = values.filter((value) => value !== null)
+    return computed(column, total(column.aggregate, known))
   })
-  return [range.startMs, ...totals]
+  const isPoint = selectorOf(select) !== undefined
+  return [isPoint ? timeOf(select, moment) : range.startMs, ...totals]
+}
+
+function timeOf({ range }: Select, { nowMs }: Moment): number {
+  return Math.min(range.stopMs - 1, nowMs)
+}
+
+function computed({ compute }: Column, value: number | null): number | null {
+  return value === null ? null : compute(value)
 }
 
 function valueOf({ field }: Column, state: SensorState, moment: Moment): number | null {
@@ -91,8 +99,12 @@ function total(aggregate: Aggregate | undefined, values: readonly number[]): num
   if (aggregate === 'count') return values.length
   if (values.length === 0) return null
   const sum = values.reduce((before, value) => before + value, 0)
-  if (aggregate === 'min') return values.reduce((least, value) => Math.min(least, value))
-  if (aggregate === 'max') return values.reduce((most, value) => Math.max(most, value))
+  const min = values.reduce((least, value) => Math.min(least, value))
+  const max = values.reduce((most, value) => Math.max(most, value))
+  if (aggregate === 'min') return min
+  if (aggregate === 'max') return max
+  if (aggregate === 'spread') return roundCelsius(max - min)
+  if (aggregate === 'first') return values[0] ?? null
   if (aggregate === 'last') return values.at(-1) ?? null
   return aggregate === 'sum' ? roundCelsius(sum) : meanCelsius({ sum, count: values.length }, 0)
 }

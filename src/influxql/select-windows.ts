@@ -1,24 +1,23 @@
 // SELECT fn(…) … FROM temperature: aggregates of windows, or of the whole range as one window.
-// Windows and values equal those of histories; windows at both ends are whole.
+// Windows and values equal those of histories; windows at both ends are whole. Windows before the
+// range are read too where a value of theirs is carried into it.
 
 import { setImmediate } from 'node:timers/promises'
 import { wholeWindows, windowGrid } from '../history/buckets.ts'
+import type { BucketGrid } from '../history/buckets.ts'
+import { meanCelsius, steadySum } from '../history/history-points.ts'
 import { readSummaries, storedWindowMs } from '../history/read-summaries.ts'
 import { lastAtOrBefore } from '../domain/ascending.ts'
 import type { SeriesRange, StoredPoint, SummaryValue } from '../domain/history.ts'
 import { summaryOf } from '../domain/summarize.ts'
+import { DAY_MS, ceilToWindow } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
-import {
-  limitMeasuredPeriod,
-  limitReading,
-  limitSeries,
-  limitValues,
-  limitWindows,
-} from './limits.ts'
-import type { ReadSeries, Row, Series, Value } from './series-text.ts'
+import { limitMeasuredPeriod, limitSeries, limitWindows } from './limits.ts'
+import type { Work } from './limits.ts'
+import type { Reading, Row, Series, Value } from './series-text.ts'
 import type { Column, Fill, Select } from './statement.ts'
-import { countMeasurements } from './select-measurements.ts'
+import { countMeasurements, sumOf } from './select-measurements.ts'
 import { inParts, sensorsOf } from './tagged-sensors.ts'
 import type { Group } from './tagged-sensors.ts'
 import type { Aggregate } from './vocabulary.ts'
@@ -31,20 +30,27 @@ const ROWS_AT_ONCE = 1_000
 /** Windows of a part; they stay in memory until the client has read them: 1.6 MB per field. */
 const PART_WINDOWS = 50_000
 
-/** The value of a summary that a function needs, besides the count. */
-const MADE_OF: Readonly<Record<Aggregate, SummaryValue>> = {
-  mean: 'sum',
-  min: 'min',
-  max: 'max',
-  count: 'count',
-  sum: 'sum',
-  last: 'count',
+/** The values of a summary that a function needs, besides the count. */
+const MADE_OF: Readonly<Record<Aggregate, readonly SummaryValue[]>> = {
+  mean: ['sum'],
+  min: ['min'],
+  max: ['max'],
+  count: [],
+  sum: ['sum'],
+  spread: ['min', 'max'],
+  first: [],
+  last: [],
 }
 
-/** The windows of a response. */
+/** Functions that are not in summaries. */
+const ENDS = ['first', 'last'] as const
+
+/** The windows that are read for a response. */
 interface Plan extends TimeRange {
   /** Where each starts, ascending. */
   readonly startsMs: readonly number[]
+  /** How many of them are before the range: only what they carry into it is shown. */
+  readonly windowsBefore: number
   readonly source: 'summaries' | 'measurements' | 'total'
 }
 
@@ -52,16 +58,25 @@ interface Plan extends TimeRange {
  * @param select has only aggregates as columns
  * @throws StatementError if it asks for too much
  */
-export async function windowSeries(select: Select, groups: readonly Group[]): Promise<ReadSeries> {
+export async function windowSeries(
+  select: Select,
+  groups: readonly Group[],
+  work: Work,
+): Promise<Reading> {
   const sensors = sensorsOf(groups)
-  const plan = await planOf(select, sensors.length)
-  const windows = plan.startsMs.length
+  const plan = await planOf(select, sensors.length, work)
+  const windows = plan.startsMs.length - plan.windowsBefore
   limitSeries(groups.length, windows)
-  limitValues(Math.min(windows, select.limit ?? Infinity) * select.columns.length * groups.length)
-  return async (reader) => {
-    if (plan.source === 'measurements') await countMeasurements(reader, sensors, plan)
+  const rows = Math.min(windows, select.limit ?? Infinity) * groups.length
+  work.addValues(rows * select.columns.length)
+  const read = async (reader: MeasurementReader) => {
+    if (plan.source === 'measurements') {
+      const counts = await countMeasurements(reader, sensors, plan)
+      work.addMeasurements(sumOf(counts.values()))
+    }
     return seriesOf(select, plan, groups, reader)
   }
+  return { range: plan, read }
 }
 
 async function* seriesOf(
@@ -79,26 +94,47 @@ async function* seriesOf(
   }
 }
 
-async function planOf(select: Select, sensors: number): Promise<Plan> {
+async function planOf(select: Select, sensors: number, work: Work): Promise<Plan> {
   const { range, windowMs, timeZone } = select
   if (windowMs === undefined) {
-    limitReading(sensors)
-    return { ...range, startsMs: [range.startMs], source: 'total' }
+    work.addWindows(sensors)
+    return { ...range, startsMs: [range.startMs], windowsBefore: 0, source: 'total' }
   }
   const grid = windowGrid(windowMs, timeZone)
   limitWindows(grid.countOf(range), range)
   const storedMs = storedWindowMs(windowMs)
   if (storedMs === undefined) limitMeasuredPeriod(range, 'windows of other than whole minutes')
-  if (hasLast(select)) limitMeasuredPeriod(range, 'windows with last')
-  const whole = wholeWindows(range, grid)
-  const isMeasured = hasLast(select) || storedMs === undefined
-  if (!isMeasured) limitReading((sensors * (whole.stopMs - whole.startMs)) / storedMs)
+  const ends = endsOf(select)
+  if (ends.includes('last')) limitMeasuredPeriod(range, 'windows with last')
+  const { startMs: shownFromMs, stopMs } = wholeWindows(range, grid)
+  const startMs = readFromMs(select, windowMs, grid, shownFromMs)
+  const isMeasured = ends.length > 0 || storedMs === undefined
+  if (!isMeasured) work.addWindows((sensors * (stopMs - startMs)) / storedMs)
   const startsMs: number[] = []
-  for (let { startMs } = whole; startMs < whole.stopMs; startMs = grid.stopOf(startMs)) {
-    startsMs.push(startMs)
+  for (let atMs = startMs; atMs < stopMs; atMs = grid.stopOf(atMs)) {
+    startsMs.push(atMs)
     if (startsMs.length % ROWS_AT_ONCE === 0) await setImmediate()
   }
-  return { ...whole, startsMs, source: isMeasured ? 'measurements' : 'summaries' }
+  const windowsBefore = startsMs.findIndex((atMs) => atMs >= shownFromMs)
+  const source = isMeasured ? 'measurements' : 'summaries'
+  return { startMs, stopMs, startsMs, windowsBefore, source }
+}
+
+/** What is carried into the range is a day old at most, or as old as a moving average wants. */
+function readFromMs(
+  { fill, columns }: Select,
+  windowMs: number,
+  grid: BucketGrid,
+  shownFromMs: number,
+): number {
+  const windows = Math.max(...columns.map(({ movingWindows = 1 }) => movingWindows))
+  if (windows === 1 && fill !== 'previous') return shownFromMs
+  let fromMs = shownFromMs
+  for (let before = 1; before < windows; before++) fromMs = grid.startOf(fromMs - 1)
+  // Local days are 23 to 25 hours.
+  const isDay = windowMs === DAY_MS
+  const dayAgoMs = isDay ? shownFromMs - 1 : ceilToWindow(shownFromMs - DAY_MS, windowMs)
+  return Math.min(fromMs, grid.startOf(dayAgoMs))
 }
 
 async function* rowsOf(
@@ -107,11 +143,12 @@ async function* rowsOf(
   totals: FieldTotals,
 ): AsyncIterable<readonly Row[]> {
   const [ofAnyField] = totals.values()
-  const windows = plan.startsMs.map((_startMs, window) => window)
-  const filled = windows.filter((window) => ofAnyField?.isEmpty(window) === false)
-  if (filled.length === 0) return
-  const shown = select.fill === 'none' ? filled : windows
-  const values = select.columns.map((column) => columnValues(column, select.fill, windows, totals))
+  const read = plan.startsMs.map((_startMs, window) => window)
+  const windows = read.slice(plan.windowsBefore)
+  if (windows.every((window) => ofAnyField?.isEmpty(window) !== false)) return
+  const values = select.columns.map((column) => columnValues(column, select.fill, read, totals))
+  const hasValue = (window: number) => values.some((ofColumn) => ofColumn[window] !== null)
+  const shown = select.fill === 'none' ? windows.filter(hasValue) : windows
   const ordered = select.isDescending ? shown.toReversed() : shown
   const limited = ordered.slice(0, select.limit)
   for (let at = 0; at < limited.length; at += ROWS_AT_ONCE) {
@@ -157,9 +194,10 @@ async function addSummaries(
   for await (const chunk of summaries) {
     for (const summary of chunk) totals.add(lastAtOrBefore(startsMs, summary.startMs), summary)
   }
-  if (!hasLast(select)) return
-  for await (const chunk of reader.readLast(series)) {
-    for (const point of chunk) totals.noteLast(0, point)
+  for (const end of endsOf(select)) {
+    for await (const chunk of reader.readOne(series, end)) {
+      for (const point of chunk) totals.note(0, point)
+    }
   }
 }
 
@@ -171,32 +209,50 @@ function addMeasurements(
   for (const point of points) {
     const window = lastAtOrBefore(startsMs, point.measuredAtMs)
     totals.add(window, summaryOf(point))
-    totals.noteLast(window, point)
+    totals.note(window, point)
   }
 }
 
 function neededFor({ columns }: Select): ReadonlySet<SummaryValue> {
-  return new Set(columns.map(({ aggregate = 'count' }) => MADE_OF[aggregate]))
+  return new Set(columns.flatMap(({ aggregate = 'count' }) => MADE_OF[aggregate]))
 }
 
-function hasLast({ columns }: Select): boolean {
-  return columns.some(({ aggregate }) => aggregate === 'last')
+function endsOf({ columns }: Select): readonly (typeof ENDS)[number][] {
+  return ENDS.filter((end) => columns.some(({ aggregate }) => aggregate === end))
 }
 
 /** The values of all windows, ascending; empty ones are filled. */
 function columnValues(
-  { field, aggregate }: Column,
+  { field, aggregate, movingWindows, compute }: Column,
   fill: Fill,
   windows: readonly number[],
   totals: ReadonlyMap<string, WindowTotals>,
 ): readonly Value[] {
   const ofField = totals.get(field)
   if (ofField === undefined || aggregate === undefined) throw new Error('BUG: a column of nothing')
-  const empty = typeof fill === 'number' ? fill : aggregate === 'count' ? 0 : null
-  let previous: Value = null
+  const ofNothing = aggregate === 'count' && fill === 'null' ? 0 : null
+  const empty = typeof fill === 'number' ? fill : ofNothing
+  const averaged = movingWindows === undefined ? undefined : movingAverage(movingWindows)
+  let previous: number | null = null
   return windows.map((window) => {
-    if (ofField.isEmpty(window)) return fill === 'previous' ? previous : empty
-    previous = ofField.valueOf(aggregate, window)
-    return previous
+    let value = fill === 'previous' ? previous : empty
+    if (!ofField.isEmpty(window)) {
+      value = ofField.valueOf(aggregate, window)
+      if (averaged !== undefined && value !== null) value = averaged(value)
+      previous = value
+    }
+    return value === null ? null : compute(value)
   })
+}
+
+/** @returns of a value and those before it; `null` before there are enough */
+function movingAverage(count: number): (value: number) => number | null {
+  const recent: number[] = []
+  let sum = 0
+  return (value) => {
+    recent.push(value)
+    const gone = recent.length > count ? recent.shift() : 0
+    sum = steadySum(sum + value - (gone ?? 0))
+    return recent.length < count ? null : meanCelsius({ sum, count }, 0)
+  }
 }

@@ -1,7 +1,9 @@
-// Responses in InfluxDB 1's JSON format: one result, with its series one after another.
+// Responses in InfluxDB 1's JSON format: the results, with their series one after another.
 
 import { setImmediate } from 'node:timers/promises'
+import type { TimeRange } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
+import type { TimeText } from './time-text.ts'
 
 /** A value of a row; text only in statements that show names. */
 export type Value = number | string | boolean | null
@@ -16,23 +18,33 @@ export interface Series {
   readonly rows: AsyncIterable<readonly Row[]>
 }
 
-/**
- * Counts and reads what a statement asks for, whose other limits have been checked.
- *
- * @throws StatementError if there is too much
- */
-export type ReadSeries = (reader: MeasurementReader) => Promise<AsyncIterable<Series>>
+/** What a statement asks of the store; limits that need no store have been checked. */
+export interface Reading {
+  readonly range: TimeRange
+  /**
+   * Counts before it reads.
+   *
+   * @throws StatementError if there is too much
+   */
+  readonly read: (reader: MeasurementReader) => Promise<AsyncIterable<Series>>
+}
+
+/** The answer to a statement. */
+export interface Result {
+  readonly series: AsyncIterable<Series>
+  /** About what is shown. */
+  readonly warnings: readonly string[]
+}
 
 /** Characters per piece; other work runs between pieces. */
 const PIECE_CHARACTERS = 16 * 1024
 
-/** @param warning about the data shown */
 export async function* answerText(
-  series: AsyncIterable<Series>,
-  warning?: string,
+  results: readonly Result[],
+  timeText: TimeText,
 ): AsyncIterable<Buffer> {
   let piece = ''
-  for await (const text of textsOf(series, warning)) {
+  for await (const text of textsOf(results, timeText)) {
     piece += text
     if (piece.length < PIECE_CHARACTERS) continue
     yield Buffer.from(piece)
@@ -42,27 +54,43 @@ export async function* answerText(
   yield Buffer.from(piece)
 }
 
-async function* textsOf(
+async function* textsOf(results: readonly Result[], timeText: TimeText): AsyncIterable<string> {
+  for (const [id, result] of results.entries()) {
+    yield `${id === 0 ? '{"results":[' : ','}{"statement_id":${id}`
+    yield* textsOfSeries(result.series, timeText)
+    const messages = result.warnings.map((text) => ({ level: 'warning', text }))
+    yield messages.length > 0 ? `,"messages":${JSON.stringify(messages)}}` : '}'
+  }
+  yield ']}\n'
+}
+
+async function* textsOfSeries(
   series: AsyncIterable<Series>,
-  warning: string | undefined,
+  timeText: TimeText,
 ): AsyncIterable<string> {
-  yield '{"results":[{"statement_id":0'
   let before = ',"series":['
   for await (const one of series) {
+    const rowText = one.columns[0] === 'time' ? timedRow(timeText) : JSON.stringify
     let isFirst = true
     for await (const rows of one.rows) {
       if (rows.length === 0) continue
       const begin = isFirst ? `${before}${opened(one)}` : ','
-      yield begin + rows.map((row) => JSON.stringify(row)).join(',')
+      yield begin + rows.map((row) => rowText(row)).join(',')
       isFirst = false
     }
     if (isFirst) continue
     yield ']}'
     before = ','
   }
-  const messages = warning === undefined ? [] : [{ level: 'warning', text: warning }]
-  const end = messages.length > 0 ? `,"messages":${JSON.stringify(messages)}` : ''
-  yield `${before === ',' ? ']' : ''}${end}}]}\n`
+  if (before === ',') yield ']'
+}
+
+/** The text of a row that begins with its time in milliseconds. */
+function timedRow(timeText: TimeText): (row: Row) => string {
+  return ([atMs, ...values]) => {
+    const text = JSON.stringify(values)
+    return `[${timeText(Number(atMs))}${values.length > 0 ? ',' : ''}${text.slice(1)}`
+  }
 }
 
 /** The text of a series before its rows, which are its last member. */
@@ -80,6 +108,10 @@ export function knownSeries(
   tags: Series['tags'] = {},
 ): Series {
   return { name, tags, columns, rows: inChunks(rows) }
+}
+
+export async function* oneByOne(series: readonly Series[]): AsyncIterable<Series> {
+  yield* series
 }
 
 const CHUNK_ROWS = 1_000

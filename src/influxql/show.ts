@@ -36,19 +36,19 @@ export function showSeries(show: Show): readonly Series[] {
   return SHOWN[show.kind](show)
 }
 
-/** @param sensors selected by the condition */
+/** @param sensors of each measurement that are meant */
 export function tagValueSeries(
   { measurement, keys, limit }: ShowTagValues,
-  sensors: readonly TaggedSensor[],
+  sensors: Readonly<Record<Measurement, readonly TaggedSensor[]>>,
 ): readonly Series[] {
   const known = [...new Set(keys.filter(isTag))].toSorted()
-  const rows = known.flatMap((tag) => {
-    const values = new Set(sensors.map(({ tags }) => tags[tag]))
-    return [...values].toSorted().map((value) => [tag, value])
+  return namesOf(measurement).map((name) => {
+    const rows = known.flatMap((tag) => {
+      const values = new Set(sensors[name].map(({ tags }) => tags[tag]))
+      return [...values].toSorted().map((value) => [tag, value])
+    })
+    return knownSeries(name, ['key', 'value'], rows.slice(0, limit))
   })
-  return namesOf(measurement).map((name) =>
-    knownSeries(name, ['key', 'value'], rows.slice(0, limit)),
-  )
 }
 
 function namesOf(measurement: string | undefined): readonly Measurement[] {

@@ -11,8 +11,8 @@ import type { Tags } from './vocabulary.ts'
 /** Work between two pauses for other work: some milliseconds. */
 const WORK_AT_ONCE = 100_000
 
-/** Work of making a sensor's tags. */
-const TAGS_WORK = 500
+/** Sensors whose tags are made between two pauses. */
+const TAGGED_AT_ONCE = 200
 
 export interface TaggedSensor {
   readonly state: SensorState
@@ -26,29 +26,38 @@ export interface Group {
   readonly sensors: readonly TaggedSensor[]
 }
 
-/**
- * The sensors that a condition selects.
- *
- * @param states of all the user's sensors
- * @throws StatementError if it takes too long
- */
-export async function chosenSensors(
+/** @param states of all the user's sensors */
+export async function taggedSensors(
   states: readonly SensorState[],
-  condition: Condition,
-  work: Work,
 ): Promise<readonly TaggedSensor[]> {
   const names = namesOf(states)
-  const chosen: TaggedSensor[] = []
-  let sliceEnd = WORK_AT_ONCE
+  const tagged: TaggedSensor[] = []
   for (const [at, state] of states.entries()) {
     const { id, serialNumber: sn, alias } = state.sensor
     const name = names[at] ?? alias
     const tags = { alias, choice: `${name} #${id}`, name, sensor_id: String(id), sn }
-    if (condition(tags, work)) chosen.push({ state, tags })
-    const done = work.done + (at + 1) * TAGS_WORK
-    if (done < sliceEnd) continue
+    if (tagged.push({ state, tags }) % TAGGED_AT_ONCE === 0) await setImmediate()
+  }
+  return tagged
+}
+
+/**
+ * The sensors that a condition selects.
+ *
+ * @throws StatementError if it takes too long
+ */
+export async function chosenSensors(
+  sensors: readonly TaggedSensor[],
+  condition: Condition,
+  work: Work,
+): Promise<readonly TaggedSensor[]> {
+  const chosen: TaggedSensor[] = []
+  let sliceEnd = work.done + WORK_AT_ONCE
+  for (const sensor of sensors) {
+    if (condition(sensor.tags, work)) chosen.push(sensor)
+    if (work.done < sliceEnd) continue
     await setImmediate()
-    sliceEnd = done + WORK_AT_ONCE
+    sliceEnd = work.done + WORK_AT_ONCE
   }
   return chosen
 }

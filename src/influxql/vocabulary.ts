@@ -1,5 +1,7 @@
 // The names a statement can use: measurements, fields, tags and functions.
 
+import type { Selector } from '../domain/history.ts'
+
 /** Measurements with their fields and InfluxDB's types of these, in InfluxDB's order. */
 export const MEASUREMENTS = {
   sensor: {
@@ -14,7 +16,11 @@ export const MEASUREMENTS = {
 
 export const TAGS = ['alias', 'choice', 'name', 'sensor_id', 'sn'] as const
 
-export const FUNCTIONS = ['mean', 'min', 'max', 'count', 'sum', 'last'] as const
+const SELECTORS: readonly Selector[] = ['first', 'last', 'min', 'max']
+
+export const FUNCTIONS = ['mean', 'count', 'sum', 'spread', ...SELECTORS] as const
+
+export const MOVING_AVERAGE = 'moving_average'
 
 export const SHOWN = ['DATABASES', 'RETENTION', 'MEASUREMENTS', 'FIELD', 'TAG'] as const
 
@@ -25,6 +31,10 @@ export type Aggregate = (typeof FUNCTIONS)[number]
 
 export function isMeasurement(name: string): name is Measurement {
   return Object.hasOwn(MEASUREMENTS, name)
+}
+
+export function isSelector(aggregate: Aggregate): aggregate is Selector {
+  return SELECTORS.some((selector) => selector === aggregate)
 }
 
 export function isTag(name: string): name is Tag {

@@ -8,6 +8,11 @@ import { sensorsOf } from './tagged-sensors.ts'
 import type { Group } from './tagged-sensors.ts'
 import type { Aggregate } from './vocabulary.ts'
 
+interface Noted {
+  readonly atMs: number
+  readonly celsius: number
+}
+
 /**
  * Totals of one field. If all sensors have the same compensation, it is applied to the result, as
  * histories do, so that both agree to the last digit; otherwise to each sensor's summaries.
@@ -18,7 +23,8 @@ export class WindowTotals {
   readonly #sums: Float64Array
   readonly #mins: Float64Array
   readonly #maxs: Float64Array
-  readonly #lasts = new Map<number, { readonly atMs: number; readonly celsius: number }>()
+  readonly #firsts = new Map<number, Noted>()
+  readonly #lasts = new Map<number, Noted>()
 
   /** @param compensations of the sensors to be added */
   constructor(windows: number, compensations: readonly number[]) {
@@ -39,11 +45,12 @@ export class WindowTotals {
     this.#maxs[window] = Math.max(this.#maxs[window]!, compensate(max, shift))
   }
 
-  /** Of several measurements at one time, the one noted last counts. */
-  noteLast(window: number, atMs: number, celsius: number, compensation: number): void {
-    if (atMs < (this.#lasts.get(window)?.atMs ?? -Infinity)) return
+  /** A single measurement; those at one time in their order. */
+  note(window: number, atMs: number, celsius: number, compensation: number): void {
     const shift = this.#common === undefined ? compensation : 0
-    this.#lasts.set(window, { atMs, celsius: compensate(celsius, shift) })
+    const noted = { atMs, celsius: compensate(celsius, shift) }
+    if (atMs < (this.#firsts.get(window)?.atMs ?? Infinity)) this.#firsts.set(window, noted)
+    if (atMs >= (this.#lasts.get(window)?.atMs ?? -Infinity)) this.#lasts.set(window, noted)
   }
 
   isEmpty(window: number): boolean {
@@ -55,15 +62,18 @@ export class WindowTotals {
     const common = this.#common ?? 0
     const count = this.#counts[window]!
     const sum = this.#sums[window]!
-    const last = this.#lasts.get(window)
+    const [min, max] = [this.#mins[window]!, this.#maxs[window]!]
+    // A sensor that was deleted after it was counted has none.
+    const shown = (noted?: Noted) => (noted ? compensate(noted.celsius, common) : null)
     const values = {
       count: () => count,
       sum: () => roundCelsius(steadySum(sum) + common * count),
       mean: () => meanCelsius({ sum, count }, common),
-      min: () => compensate(this.#mins[window]!, common),
-      max: () => compensate(this.#maxs[window]!, common),
-      // A sensor that was deleted after it was counted has none.
-      last: () => (last === undefined ? null : compensate(last.celsius, common)),
+      min: () => compensate(min, common),
+      max: () => compensate(max, common),
+      spread: () => roundCelsius(max - min),
+      first: () => shown(this.#firsts.get(window)),
+      last: () => shown(this.#lasts.get(window)),
     }
     return values[aggregate]()
   }
@@ -108,9 +118,9 @@ export class SeriesTotals {
     }
   }
 
-  noteLast(window: number, { sensorId, measuredAtMs, rawCelsius }: StoredPoint): void {
+  note(window: number, { sensorId, measuredAtMs, rawCelsius }: StoredPoint): void {
     for (const { totals, compensation } of this.#targets.get(sensorId) ?? []) {
-      totals.noteLast(window, measuredAtMs, rawCelsius, compensation)
+      totals.note(window, measuredAtMs, rawCelsius, compensation)
     }
   }
 

@@ -1,6 +1,6 @@
 // The long-term home of measurements, whichever store it is.
 
-import type { SeriesRange, StoredPoint, WindowSummary } from '../domain/history.ts'
+import type { Selector, SeriesRange, StoredPoint, WindowSummary } from '../domain/history.ts'
 import type { MeasurementColumns } from '../domain/measurement-columns.ts'
 import type { TimeRange } from '../domain/time.ts'
 
@@ -71,8 +71,8 @@ export interface MeasurementReader {
   /** Every measurement of the range, by time and then by tie-break. */
   readRaw(range: SeriesRange): AsyncIterable<readonly StoredPoint[]>
 
-  /** The last measurement of each sensor that has one in the range. */
-  readLast(range: SeriesRange): AsyncIterable<readonly StoredPoint[]>
+  /** One measurement of each sensor that has any in the range. */
+  readOne(range: SeriesRange, selector: Selector): AsyncIterable<readonly StoredPoint[]>
 
   /**
    * One summary for each window of `windowMs` on the UTC epoch grid that has measurements.

@@ -5,7 +5,7 @@
 
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import type { SeriesRange, StoredPoint, WindowSummary } from '../../src/domain/history.ts'
+import type { Selector, SeriesRange, StoredPoint, WindowSummary } from '../../src/domain/history.ts'
 import type { TimeRange } from '../../src/domain/time.ts'
 import type { MeasurementReader, MeasurementWriter } from '../../src/ports/measurement-store.ts'
 import { batchOf, buoyMeasurements, collect } from '../support/measurements.ts'
@@ -27,6 +27,16 @@ const DAY_MS = 86_400_000
 const WINDOWS_MS = [1, 5, 15, 60, 1_440].map((minutes) => minutes * MINUTE_MS)
 const START_MS = Date.UTC(2026, 2, 10)
 const AROUND = { startMs: START_MS - DAY_MS, stopMs: START_MS + 2 * DAY_MS }
+
+/** Of two measurements the earlier of which comes first. */
+const CHOICES: Readonly<
+  Record<Selector, (one: TestMeasurement, later: TestMeasurement) => TestMeasurement>
+> = {
+  first: (one) => one,
+  last: (_one, later) => later,
+  min: (one, later) => (later.tempCelsius < one.tempCelsius ? later : one),
+  max: (one, later) => (later.tempCelsius > one.tempCelsius ? later : one),
+}
 
 let lastSensorId = 0
 const newSensorId = (): number => ++lastSensorId
@@ -83,7 +93,6 @@ export function describeMeasurementStore(
       for (const total of await collect(store.reader.readTotals(range))) {
         totals.set(total.sensorId, total)
       }
-      const last = await collect(store.reader.readLast(range))
       const inside = [...points].flatMap(([id, own]) => {
         const meant = own.filter(({ measuredAtMs: atMs }) => {
           return atMs >= range.startMs && atMs < range.stopMs
@@ -91,7 +100,11 @@ export function describeMeasurementStore(
         return meant.length > 0 ? [[id, meant] as const] : []
       })
       expect([...totals.keys()]).to.have.members(inside.map(([id]) => id))
-      expect(last).to.have.deep.members(inside.map(([, own]) => storedPoint(own.at(-1)!)))
+      for (const [selector, choose] of Object.entries(CHOICES)) {
+        const chosen = await collect(store.reader.readOne(range, selector as Selector))
+        const expected = inside.map(([, own]) => storedPoint(own.reduce(choose)))
+        expect(chosen, selector).to.have.deep.members(expected)
+      }
       for (const [id, own] of inside) {
         const [total] = foldAll(own, Infinity)
         expectSummaries([totals.get(id)!], [{ ...total!, startMs: range.startMs }])

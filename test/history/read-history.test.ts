@@ -319,7 +319,7 @@ describe('HistoryReader', () => {
       const unavailable = new ServiceError('history_unavailable')
       const broken = {
         readRaw: () => failing(unavailable),
-        readLast: () => failing(unavailable),
+        readOne: () => failing(unavailable),
         readWindows: () => failing(unavailable),
         readTotals: () => failing(unavailable),
         close: async () => undefined,
@@ -341,7 +341,7 @@ describe('HistoryReader', () => {
       }
       const source = {
         readRaw: endless,
-        readLast: failing,
+        readOne: failing,
         readWindows: failing,
         readTotals: failing,
         close: async () => undefined,

@@ -61,7 +61,7 @@ describe('InfluxMeasurementReader', () => {
     const range = { ...RANGE, sensorIds: Array.from({ length: 10_000 }, (_, at) => at + 1) }
     const reader = openReader()
     expect(await collect(reader.readTotals(range))).to.have.lengthOf(1)
-    expect(await collect(reader.readLast(range))).to.have.lengthOf(1)
+    expect(await collect(reader.readOne(range, 'last'))).to.have.lengthOf(1)
     expect(await collect(reader.readWindows(range, DAY_MS))).to.have.lengthOf(14)
     expect(proxy.requests).to.have.lengthOf(3)
   })

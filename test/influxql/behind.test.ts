@@ -2,8 +2,9 @@
 
 import { expect } from 'chai'
 import { HistoryReader } from '../../src/history/read-history.ts'
-import { answerStatement } from '../../src/influxql/answer-statement.ts'
+import { answerStatements } from '../../src/influxql/answer-statement.ts'
 import type { InfluxqlSources } from '../../src/influxql/answer-statement.ts'
+import { readStatements } from '../../src/influxql/read-statement.ts'
 import { StatementError } from '../../src/influxql/scanner.ts'
 import type { MeasurementReader } from '../../src/ports/measurement-store.ts'
 import type { Sensors } from '../../src/sensors/sensors.ts'
@@ -40,7 +41,7 @@ class LateStore {
     const find = (method: string, item: unknown) => () => this.#find(method, item)
     const reader = {
       readRaw: find('readRaw', MEASUREMENT),
-      readLast: find('readLast', MEASUREMENT),
+      readOne: find('readOne', MEASUREMENT),
       readTotals: find('readTotals', TOTAL),
       readWindows: find('readWindows', TOTAL),
     } as unknown as MeasurementReader
@@ -54,7 +55,9 @@ class LateStore {
       measurements: reader,
       history: new HistoryReader(reader, behind),
     } as InfluxqlSources
-    const pieces = await answerStatement(q, { userId: 1, nowMs: NOW_MS }, sources)
+    const statements = readStatements(q, NOW_MS)
+    const asked = { userId: 1, nowMs: NOW_MS, timeText: String }
+    const pieces = await answerStatements(statements, asked, sources)
     let text = ''
     for await (const piece of pieces) text += piece.toString()
     const { results } = JSON.parse(text) as {
@@ -87,7 +90,9 @@ describe('InfluxQL on a store that is behind', () => {
 
   it('waits before it counts', async () => {
     const store = new LateStore({ readTotals: true, readRaw: true })
-    const { values, messages } = await store.answer('SELECT temp FROM temperature')
+    const { values, messages } = await store.answer(
+      'SELECT temp FROM temperature WHERE time > now() - 1d',
+    )
     expect(values).to.deep.equal([[MEASUREMENT.measuredAtMs, 20]])
     expect(messages).to.equal(undefined)
     expect(store.asked).to.deep.equal(['wait', 'readTotals', 'readRaw'])
@@ -95,11 +100,13 @@ describe('InfluxQL on a store that is behind', () => {
 
   it('reads all of the range although nothing was there when it counted', async () => {
     const store = new LateStore({ readTotals: false, readRaw: true })
-    expect((await store.answer('SELECT temp FROM temperature')).values).to.have.length(1)
+    expect(
+      (await store.answer('SELECT temp FROM temperature WHERE time > now() - 1d')).values,
+    ).to.have.length(1)
   })
 
   it('has no last value of a sensor that was deleted after it was counted', async () => {
-    const store = new LateStore({ readTotals: true, readLast: false })
+    const store = new LateStore({ readTotals: true, readOne: false })
     const q = 'SELECT count(temp), last(temp) FROM temperature WHERE time > now() - 1h'
     const { values = [] } = await store.answer(q)
     expect(values.map(([, ...counted]) => counted)).to.deep.equal([[1, null]])

@@ -123,6 +123,9 @@ describe('InfluxQL', () => {
     expect(await windows('fill(null)')).to.deep.equal([before, hour, after].flat())
     expect(await windows('fill(none)')).to.deep.equal(hour)
     expect(await windows('fill(previous)')).to.deep.equal([null, null, 20, 1, 20, 1])
+    const carried = `SELECT mean(temp) FROM temperature WHERE time >= '2026-11-20T09:00:00Z' AND
+      time < '2026-11-20T09:30:00Z' GROUP BY time(10m) fill(previous)`
+    expect(await valuesOf(carried)).to.deep.equal([10, 10, 1.5])
     expect(await windows('FILL(-1.5)')).to.deep.equal([-1.5, -1.5, 20, 1, -1.5, -1.5])
     expect(await windows('ORDER BY time DESC LIMIT 2')).to.deep.equal([after, hour].flat())
   })
@@ -166,11 +169,34 @@ describe('InfluxQL', () => {
     ['', /^at character 1: expected SELECT or SHOW/],
     ['DROP SERIES FROM temperature', /statements only read/],
     ['SELECT temp INTO x FROM sensor', /^at character 13: statements only read/],
-    ['SELECT temp FROM sensor; SELECT temp FROM sensor', /one statement at a time/],
+    ['SELECT temp FROM sensor; DROP x', /^at character 26: expected SELECT or SHOW/],
+    ['SELECT temp FROM sensor SELECT', /the end of the statement, but it says "SELECT"/],
+    [Array(51).fill('SHOW MEASUREMENTS').join(';'), /at most 50 statements/],
+    [
+      `SHOW MEASUREMENTS;SELECT temp FROM temperature WHERE time > now() - 8d`,
+      /^statement 2: .*7 days/,
+    ],
+    [
+      Array(8)
+        .fill('SELECT mean(temp) FROM temperature WHERE time > now() - 30d GROUP BY time(1m), sn')
+        .join(';'),
+      /^statement 8: .* values, at most 1,000,000/,
+    ],
+    ['SELECT temp FROM /temperature/', /cannot be a measurement/],
+    ['SELECT temp, "sn" FROM temperature', /^at character 14: tags cannot be columns: group by/],
+    ['SELECT count(name) FROM temperature', /group by them/],
+    ['SELECT temp FROM temperature GROUP BY time(1m)', /GROUP BY requires at least one aggregate/],
     ['SELECT mean(temp) FROM (SELECT temp FROM sensor)', /sub-queries/],
-    ['SELECT mean(temp) / 2 FROM temperature', /arithmetic/],
+    ['SELECT temp + raw FROM temperature', /arithmetic/],
+    ['SELECT 32 + temp FROM temperature', /arithmetic/],
+    ['SELECT mean(temp * 2) FROM temperature', /arithmetic/],
+    ['SELECT temp * 2 * 3 FROM temperature', /arithmetic/],
+    ['SELECT temp / 0 FROM temperature', /divided by 0/],
     ['SELECT * FROM temperature', /GROUP BY/],
-    ['SELECT derivative(mean(temp)) FROM temperature', /mean, min, max, count, sum, last/],
+    ['SELECT count(*) FROM temperature', /GROUP BY/],
+    ['SELECT derivative(mean(temp)) FROM temperature', /first, last, min, max or moving_average/],
+    ['SELECT moving_average(mean(temp), 1) FROM temperature GROUP BY time(1m)', /from 2 to/],
+    ['SELECT moving_average(mean(temp), 2) FROM temperature', /GROUP BY time/],
     ['SELECT temp, mean(temp) FROM temperature', /cannot be mixed/],
     ['SELECT name::tag, temp FROM sensor', /group by them/],
     ['SELECT temp FROM temperature WHERE temp > 20', /temp is a field/],
@@ -227,16 +253,92 @@ describe('InfluxQL', () => {
     expect([put.status, put.headers.allow]).to.deep.equal([405, 'GET, HEAD, POST'])
   })
 
-  it('has times in milliseconds alone, and is not kept', async () => {
+  it('has times in the unit asked for, and is not kept', async () => {
     const headers = { authorization: `Token ${token}` }
-    const path = '/query?q=SELECT+temp+FROM+sensor'
-    const seconds = await send(service.url, { path: `${path}&epoch=s`, headers })
-    expect([seconds.status, seconds.body.error]).to.deep.equal([
+    const timesOf = async (q: string, epoch: string) => {
+      const path = `/query?db=x&rp=y&pretty=true${epoch}&q=${encodeURIComponent(q)}`
+      const { status, headers: sent, text, body } = await send(service.url, { path, headers })
+      expect([status, sent['cache-control']]).to.deep.equal([200, 'no-store'])
+      expect(JSON.parse(text)).to.deep.equal(body)
+      return [...text.matchAll(/\[(\d+|"[^"]+"),\d+/g)].map(([, time]) => time)
+    }
+    const points = "SELECT temp FROM temperature WHERE sn =~ /K/ AND time > '2026-11-20T08:00:00Z'"
+    const TIMES = {
+      '&epoch=ns': ['1795162200000000000', '1795162800500000000'],
+      '&epoch=u': ['1795162200000000', '1795162800500000'],
+      '&epoch=%C2%B5': ['1795162200000000', '1795162800500000'],
+      '&epoch=ms': ['1795162200000', '1795162800500'],
+      '&epoch=s': ['1795162200', '1795162800'],
+      '&epoch=m': ['29919370', '29919380'],
+      '&epoch=h': ['498656', '498656'],
+      '': ['"2026-11-20T08:10:00Z"', '"2026-11-20T08:20:00.5Z"'],
+    }
+    for (const [epoch, times] of Object.entries(TIMES)) {
+      expect(await timesOf(points, epoch), epoch).to.deep.equal(times)
+    }
+    const none = await send(service.url, { path: '/query?epoch=d&q=SHOW+TAG+KEYS', headers })
+    expect([none.status, none.body.error]).to.deep.equal([
       400,
-      'times are in milliseconds: epoch=ms, or leave it out',
+      'epoch takes ns, u, µ, ms, s, m, h; times without it are RFC 3339',
     ])
-    const shown = await send(service.url, { path: `${path}&db=x&rp=y&pretty=true`, headers })
-    expect([shown.status, shown.headers['cache-control']]).to.deep.equal([200, 'no-store'])
+  })
+
+  it('answers several statements, each with a result', async () => {
+    const q =
+      ';SHOW TAG VALUES ON db FROM temperature WITH KEY = sn;; SELECT temp FROM weather;' +
+      "SELECT last(temp) FROM temperature WHERE sn = 'L-3';"
+    const { body } = await send(service.url, {
+      path: `/query?epoch=s&q=${encodeURIComponent(q.slice(1))}`,
+      headers: { authorization: `Token ${token}` },
+    })
+    const values = ['K-1', 'K-2', 'L-3'].map((sn) => ['sn', sn])
+    const tags = { name: 'temperature', columns: ['key', 'value'], values }
+    const last = { name: 'temperature', columns: ['time', 'last'], values: [[1795166400, 1.5]] }
+    expect(body.results).to.deep.equal([
+      { statement_id: 0, series: [tags] },
+      { statement_id: 1 },
+      { statement_id: 2, series: [last] },
+    ])
+  })
+
+  it('says what it leaves out for want of a lower bound, but for the newest of each', async () => {
+    const past = "time < '2026-11-21T08:30:00Z'"
+    const { rows, messages } = await ask(
+      service.url,
+      token,
+      `SELECT count(temp) FROM temperature WHERE ${past}`,
+    )
+    expect(rows.map(({ count }) => count)).to.deep.equal([1])
+    const text =
+      'only the 24 hours before 2026-11-21T08:30:00.000Z: time has no lower bound, add one, ' +
+      'such as time > now() - 30d'
+    expect(messages).to.deep.equal([{ level: 'warning', text }])
+    const newest = await ask(
+      service.url,
+      token,
+      "SELECT last(temp) FROM temperature WHERE time < '2030-01-01T00:00:00Z' GROUP BY sn",
+    )
+    expect(newest.messages).to.equal(undefined)
+    expect(newest.rows.map(({ time, sn, last }) => [time, sn, last])).to.deep.equal([
+      [1795162200000, 'K-1', 20],
+      [1795162800500, 'K-2', 10],
+      [1795166400000, 'L-3', 1.5],
+    ])
+    const { messages: none } = await ask(service.url, token, 'SELECT max(temp) FROM sensor')
+    expect(none).to.equal(undefined)
+  })
+
+  it('lists tags of what was measured in a time, and of all that are there', async () => {
+    const valuesAt = async (from: string) => {
+      const q = `SHOW TAG VALUES ${from} WITH KEY = sn WHERE time >= '2026-11-20T08:15:00Z'
+        AND time < '2026-11-20T09:20:00Z' AND sn != 'B'`
+      const { series } = await ask(service.url, token, q)
+      return series.map(({ values }) => values.map(([, sn]) => sn))
+    }
+    const all = ['K-1', 'K-2', 'L-3']
+    expect(await valuesAt('')).to.deep.equal([all, ['K-2']])
+    expect(await valuesAt('FROM sensor')).to.deep.equal([all])
+    expect(await valuesAt('FROM temperature')).to.deep.equal([['K-2']])
   })
 
   it('goes on for a user whose clients leave in the middle of long answers', async () => {

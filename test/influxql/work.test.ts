@@ -4,8 +4,9 @@
 import { expect } from 'chai'
 import { setImmediate } from 'node:timers/promises'
 import { HistoryReader } from '../../src/history/read-history.ts'
-import { answerStatement } from '../../src/influxql/answer-statement.ts'
+import { answerStatements } from '../../src/influxql/answer-statement.ts'
 import type { InfluxqlSources } from '../../src/influxql/answer-statement.ts'
+import { readStatements } from '../../src/influxql/read-statement.ts'
 import { StatementError } from '../../src/influxql/scanner.ts'
 import type { MeasurementReader } from '../../src/ports/measurement-store.ts'
 import type { Sensors } from '../../src/sensors/sensors.ts'
@@ -35,11 +36,9 @@ describe('the work of a statement', () => {
       const latest = { measuredAtMs: nowMs + 1, rawCelsius: 20 }
       const sensor = { ...list[0]?.sensor, createdAtMs: nowMs - 5_000, lastSeenAtMs, latest }
       const sensors = { list: async () => [{ sensor }] } as unknown as Sensors
-      const asked = { userId: 1, nowMs }
-      const pieces = await answerStatement('SELECT silence FROM sensor', asked, {
-        ...sources,
-        sensors,
-      })
+      const statements = readStatements('SELECT silence FROM sensor', nowMs)
+      const asked = { userId: 1, nowMs, timeText: String }
+      const pieces = await answerStatements(statements, asked, { ...sources, sensors })
       let text = ''
       for await (const piece of pieces) text += piece.toString()
       return text
@@ -57,7 +56,9 @@ describe('the work of a statement', () => {
       for (; !isOver; turns++) await setImmediate()
     })()
     try {
-      await answerStatement(statement, { userId: 1, nowMs: Date.UTC(2026, 10, 20) }, sources)
+      const nowMs = Date.UTC(2026, 10, 20)
+      const asked = { userId: 1, nowMs, timeText: String }
+      await answerStatements(readStatements(statement, nowMs), asked, sources)
     } finally {
       isOver = true
       await others

@@ -2,10 +2,12 @@
 // reading for those who have one. The token comes first, so that all that follows is counted: for
 // the token or, without a valid one, for the address.
 
-import { answerStatement, needsSensors } from '../../influxql/answer-statement.ts'
+import { answerStatements, needsSensors } from '../../influxql/answer-statement.ts'
 import type { InfluxqlSources } from '../../influxql/answer-statement.ts'
 import { limitStatement } from '../../influxql/limits.ts'
+import { readStatements } from '../../influxql/read-statement.ts'
 import { StatementError } from '../../influxql/scanner.ts'
+import { timeTextOf } from '../../influxql/time-text.ts'
 import { answerJson, JSON_TYPE } from '../call/call.ts'
 import type { ApiCall, Call } from '../call/call.ts'
 import { answerInPieces } from '../answers/long-answers.ts'
@@ -22,12 +24,12 @@ const OPEN_STATEMENT_CHARACTERS_MAX = 1_024
 const FORM_PARAMETERS_MAX = 64
 
 export interface QueryCollaborators extends InfluxqlSources {
-  readonly statements: LongAnswers
+  readonly longAnswers: LongAnswers
   readonly bodies: BodyGate
   readonly smallBodies: SmallBodyReader
 }
 
-/** Answers one statement. */
+/** Answers statements. */
 export class Queries {
   readonly #with: QueryCollaborators
   readonly #callers: InfluxCallers
@@ -47,8 +49,7 @@ export class Queries {
       const results = openResults(statement)
       if (results !== undefined) return answerJson(call, 200, JSON.stringify({ results }))
       const reader = await this.#callers.readerOf(call, caller)
-      checkEpoch(parameters.get('epoch'))
-      await this.#read(reader, statement)
+      await this.#read(reader, statement, parameters.get('epoch'))
     } catch (error) {
       if (!(error instanceof StatementError)) throw error
       answerJson(call, 400, JSON.stringify({ error: error.message }))
@@ -73,23 +74,23 @@ export class Queries {
     })
   }
 
-  async #read({ ctx, principal, receivedAtMs }: ApiCall, statement: string): Promise<void> {
-    const { sensors, statements } = this.#with
-    const asked = { userId: principal.user.id, nowMs: receivedAtMs }
+  async #read(
+    { ctx, principal, receivedAtMs: nowMs }: ApiCall,
+    text: string,
+    epoch: string | null,
+  ): Promise<void> {
+    const { sensors, longAnswers } = this.#with
+    const userId = principal.user.id
+    const asked = { userId, nowMs, timeText: timeTextOf(epoch) }
+    const statements = readStatements(text, nowMs)
     // Before it takes a place: the user's server may not answer, while those of others do.
-    if (needsSensors(statement, receivedAtMs)) await sensors.readVersion(asked.userId)
-    await answerInPieces(ctx, statements, asked.userId, async () => {
-      const pieces = await answerStatement(statement, asked, this.#with)
+    if (statements.some(needsSensors)) await sensors.readVersion(userId)
+    await answerInPieces(ctx, longAnswers, userId, async () => {
+      const pieces = await answerStatements(statements, asked, this.#with)
       ctx.set('Content-Type', JSON_TYPE)
       return pieces
     })
   }
-}
-
-/** @throws StatementError if times are wanted in another unit */
-function checkEpoch(epoch: string | null): void {
-  if (epoch === null || epoch === 'ms') return
-  throw new StatementError('times are in milliseconds: epoch=ms, or leave it out')
 }
 
 /** Results of what senders to InfluxDB ask before they write. */

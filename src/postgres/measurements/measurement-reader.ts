@@ -3,9 +3,9 @@
 // and so of one shard, `$1`; a long answer comes in parts, so that memory stays bounded.
 
 import { ServiceError } from '../../domain/errors.ts'
-import type { SeriesRange, StoredPoint, WindowSummary } from '../../domain/history.ts'
+import type { Selector, SeriesRange, StoredPoint, WindowSummary } from '../../domain/history.ts'
 import { stretchesOf } from '../../domain/stretches.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/time.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, ceilToWindow, floorToWindow } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
 import type { ShardServers } from '../server/shard-servers.ts'
 
@@ -69,22 +69,51 @@ const FIRST_HOUR = `
     ORDER BY at_ms LIMIT 1
   ) h`
 
-/** Looks into the last two hours with measurements: those of the latter may be after the range. */
-const LAST = `
-  SELECT s.id AS "sensorId", r.* FROM unnest($2::int[]) s (id)
-  CROSS JOIN LATERAL (
+const ofEach = (one: string) => `
+  SELECT s.id AS "sensorId", r.at_ms AS "measuredAtMs", r.temp_celsius AS "rawCelsius"
+  FROM unnest($2::int[]) s (id) CROSS JOIN LATERAL (${one}) r`
+
+const MEASUREMENTS = `
+  SELECT at_ms, tie_break_ns, temp_celsius FROM measurements
+  WHERE shard = $1 AND sensor_id = s.id`
+
+/** Looks into two hours with measurements: those of the one at the end may be outside the range. */
+const outermost = (order: 'ASC' | 'DESC') =>
+  ofEach(`
+  SELECT m.* FROM (
     SELECT min(at_ms) AS first_ms, max(at_ms) + ${HOUR_MS} AS stop_ms FROM (
       SELECT at_ms FROM measurements_hour
       WHERE shard = $1 AND sensor_id = s.id AND at_ms > $3::bigint - ${HOUR_MS} AND at_ms < $4
-      ORDER BY at_ms DESC LIMIT 2
+      ORDER BY at_ms ${order} LIMIT 2
     ) hours
   ) h
   CROSS JOIN LATERAL (
-    SELECT at_ms AS "measuredAtMs", temp_celsius AS "rawCelsius" FROM measurements
-    WHERE shard = $1 AND sensor_id = s.id
-      AND at_ms >= greatest(h.first_ms, $3) AND at_ms < least(h.stop_ms, $4)
-    ORDER BY at_ms DESC, tie_break_ns DESC LIMIT 1
-  ) r`
+    ${MEASUREMENTS} AND at_ms >= greatest(h.first_ms, $3) AND at_ms < least(h.stop_ms, $4)
+    ORDER BY at_ms ${order}, tie_break_ns ${order} LIMIT 1
+  ) m`)
+
+/** Looks into the hour that has the extreme, and around the whole hours of the range, $5 to $6. */
+const extreme = (selector: 'min' | 'max', order: 'ASC' | 'DESC') =>
+  ofEach(`
+  SELECT * FROM (
+    ${MEASUREMENTS} AND at_ms >= $3 AND at_ms < $5
+    UNION ALL ${MEASUREMENTS} AND at_ms >= $6 AND at_ms < $4
+    UNION ALL SELECT m.* FROM (
+      SELECT at_ms FROM measurements_hour
+      WHERE shard = $1 AND sensor_id = s.id AND at_ms >= $5 AND at_ms < $6
+      ORDER BY ${selector} ${order}, at_ms LIMIT 1
+    ) h
+    CROSS JOIN LATERAL (
+      ${MEASUREMENTS} AND at_ms >= h.at_ms AND at_ms < h.at_ms + ${HOUR_MS}
+    ) m
+  ) found ORDER BY temp_celsius ${order}, at_ms, tie_break_ns LIMIT 1`)
+
+const ONE: Readonly<Record<Selector, string>> = {
+  first: outermost('ASC'),
+  last: outermost('DESC'),
+  min: extreme('min', 'ASC'),
+  max: extreme('max', 'DESC'),
+}
 
 /** Folds the rows of a table into windows, of each sensor or of all together. */
 function folded(table: Table, areOne: boolean): string {
@@ -126,8 +155,14 @@ export class PostgresMeasurementReader implements MeasurementReader {
     }
   }
 
-  async *readLast(range: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
-    yield await this.#rows<StoredPoint>(LAST, range.sensorIds, range.startMs, range.stopMs)
+  async *readOne(
+    { sensorIds, startMs, stopMs }: SeriesRange,
+    selector: Selector,
+  ): AsyncIterable<readonly StoredPoint[]> {
+    const firstHourMs = Math.min(ceilToWindow(startMs, HOUR_MS), stopMs)
+    const hoursEndMs = Math.max(floorToWindow(stopMs, HOUR_MS), firstHourMs)
+    const hours = selector === 'min' || selector === 'max' ? [firstHourMs, hoursEndMs] : []
+    yield await this.#rows<StoredPoint>(ONE[selector], sensorIds, startMs, stopMs, ...hours)
   }
 
   readWindows(range: SeriesRange, windowMs: number): AsyncIterable<readonly WindowSummary[]> {

@@ -8,10 +8,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError, postponedError } from '../../domain/errors.ts'
 import { foldWindows } from '../../domain/history.ts'
-import type { SeriesRange, StoredPoint, WindowSummary } from '../../domain/history.ts'
+import type { Selector, SeriesRange, StoredPoint, WindowSummary } from '../../domain/history.ts'
 import { stretchesOf } from '../../domain/stretches.ts'
 import { summarize } from '../../domain/summarize.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow } from '../../domain/time.ts'
+import type { TimeRange } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
 import { codeOf, damagedSeries, isDamage, MEASUREMENTS_FILE, openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
@@ -25,10 +26,22 @@ const READ_RAW = `
   WHERE sensor_id = ? AND (measured_at_ms, tie_break_ns) > (?, ?) AND measured_at_ms < ?
   ORDER BY measured_at_ms, tie_break_ns LIMIT ${CHUNK_ROWS}`
 
-const READ_LAST = `
+const oneBy = (order: string) => `
   SELECT measured_at_ms, tie_break_ns, temp_celsius FROM measurements
   WHERE sensor_id = ? AND measured_at_ms >= ? AND measured_at_ms < ?
-  ORDER BY measured_at_ms DESC, tie_break_ns DESC LIMIT 1`
+  ORDER BY ${order} LIMIT 1`
+
+const READ_ONE: Readonly<Record<Selector, string>> = {
+  first: oneBy('measured_at_ms, tie_break_ns'),
+  last: oneBy('measured_at_ms DESC, tie_break_ns DESC'),
+  min: oneBy('temp_celsius, measured_at_ms, tie_break_ns'),
+  max: oneBy('temp_celsius DESC, measured_at_ms, tie_break_ns'),
+}
+
+/** The hour that has the lowest or highest measurement of some. */
+const hourBy = (order: string) => `
+  SELECT start_ms FROM hour_summaries
+  WHERE sensor_id = ? AND start_ms >= ? AND start_ms < ? ORDER BY ${order}, start_ms LIMIT 1`
 
 /** Other work runs after about as many rows as a chunk has; to look for some costs this many. */
 const LOOK_ROWS = 20
@@ -50,7 +63,8 @@ export class SqliteMeasurementReader implements MeasurementReader {
   readonly #db: Connection
   readonly #onDamaged: (problem: string) => void
   readonly #raw
-  readonly #last
+  readonly #one
+  readonly #hourOf
   /** By window length. */
   readonly #stored: ReadonlyMap<number, ReturnType<typeof prepareSummaries>>
 
@@ -63,7 +77,10 @@ export class SqliteMeasurementReader implements MeasurementReader {
     this.#onDamaged = onDamaged
     this.#db = openForReading(file)
     this.#raw = this.#db.prepare<number[], RawRow>(READ_RAW).raw()
-    this.#last = this.#db.prepare<number[], RawRow>(READ_LAST).raw()
+    const one = (selector: Selector) => this.#db.prepare<number[], RawRow>(READ_ONE[selector]).raw()
+    this.#one = { first: one('first'), last: one('last'), min: one('min'), max: one('max') }
+    const hour = (order: string) => this.#db.prepare<number[], number>(hourBy(order)).pluck()
+    this.#hourOf = { min: hour('min_celsius'), max: hour('max_celsius DESC') }
     this.#stored = new Map([
       [DAY_MS, prepareSummaries(this.#db, 'day_summaries')],
       [HOUR_MS, prepareSummaries(this.#db, 'hour_summaries')],
@@ -93,13 +110,30 @@ export class SqliteMeasurementReader implements MeasurementReader {
     }
   }
 
-  async *readLast(range: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
+  async *readOne(range: SeriesRange, selector: Selector): AsyncIterable<readonly StoredPoint[]> {
     const turn = turns()
+    const isExtreme = selector === 'min' || selector === 'max'
     for (const sensorId of range.sensorIds) {
-      const rows = this.#read(sensorId, () => this.#last.all(sensorId, range.startMs, range.stopMs))
-      yield rows.map((row) => pointOf(sensorId, row))
-      await turn(rows.length)
+      const [row] = this.#read(sensorId, () =>
+        isExtreme
+          ? this.#extremes(sensorId, range, selector)
+          : this.#one[selector].all(sensorId, range.startMs, range.stopMs),
+      )
+      if (row !== undefined) yield [pointOf(sensorId, row)]
+      await turn(isExtreme ? CHUNK_ROWS : 1)
     }
+  }
+
+  /** Of the hour that has the extreme and of the times around the whole hours, the best first. */
+  #extremes(sensorId: number, range: TimeRange, selector: 'min' | 'max'): RawRow[] {
+    const rows = [...stretchesOf(range, [HOUR_MS])].flatMap(({ windowMs, startMs, stopMs }) => {
+      if (windowMs === undefined) return this.#one[selector].all(sensorId, startMs, stopMs)
+      const hourMs = this.#hourOf[selector].get(sensorId, startMs, stopMs)
+      if (hourMs === undefined) return []
+      return this.#one[selector].all(sensorId, hourMs, hourMs + windowMs)
+    })
+    const sign = selector === 'min' ? 1 : -1
+    return rows.toSorted(([, , one], [, , other]) => sign * (one - other))
   }
 
   readWindows(range: SeriesRange, windowMs: number): AsyncIterable<readonly WindowSummary[]> {

@@ -160,7 +160,7 @@ export function measurementStoreSuite(use: UseServer, { isOneServer }: SuiteScop
       const range = { sensorIds, startMs: START_MS, stopMs: START_MS + DAY_MS }
       const reads = [
         reader.readTotals(range),
-        reader.readLast(range),
+        reader.readOne(range, 'last'),
         reader.readRaw(range),
         reader.readWindows(range, DAY_MS),
         reader.readWindows({ ...range, stopMs: START_MS + DAY_MS / 288 }, DAY_MS / 1_440),

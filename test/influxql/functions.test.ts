@@ -1,0 +1,161 @@
+// Goal: functions that choose, carry or compute have the numbers of the windows and measurements
+// that they are made of, on every store. Method: a fleet of a day, random ranges and windows, and
+// what they give by plain arithmetic from all windows and all measurements of the day.
+
+import { expect } from 'chai'
+import * as fc from 'fast-check'
+import { floorToWindow } from '../../src/domain/time.ts'
+import { HOUR_MS, MINUTE_MS, START_MS, STOP_MS, fillFleet } from '../support/fleet.ts'
+import { ask } from '../support/influxql.ts'
+import type { Row } from '../support/influxql.ts'
+import type { TestService } from '../support/service.ts'
+import { onEachStore } from '../support/stores.ts'
+
+const DAY_MS = 24 * HOUR_MS
+const RUNS = 15
+const WINDOWS_MS = [1, 7, 10, 60, 180, 1_440].map((minutes) => minutes * MINUTE_MS)
+const SENSORS = ["sensor_id = '1'", "sensor_id = '2'", "sensor_id != '9'"]
+const EVER = `time >= ${START_MS - DAY_MS}ms AND time < ${STOP_MS + DAY_MS}ms`
+
+interface Point {
+  readonly atMs: number
+  readonly temp: number
+}
+
+/** A window that has measurements. */
+interface Mean extends Point {
+  readonly spread: number
+}
+
+interface Question {
+  readonly startMs: number
+  readonly lengthMs: number
+  readonly windowMs: number
+  readonly sensors: string
+  readonly moving: number
+}
+
+const question: fc.Arbitrary<Question> = fc.record({
+  startMs: fc.integer({ min: START_MS - 2 * HOUR_MS, max: STOP_MS }),
+  lengthMs: fc.integer({ min: 1, max: DAY_MS }),
+  windowMs: fc.constantFrom(...WINDOWS_MS),
+  sensors: fc.constantFrom(...SENSORS),
+  moving: fc.integer({ min: 2, max: 4 }),
+})
+
+describe('the functions of InfluxQL', () => {
+  onEachStore((start) => {
+    let service: TestService
+    let token: string
+
+    before(async () => {
+      service = await start()
+      await fillFleet(service)
+      token = await service.createToken('a@example.org', { scopes: ['sensors:read'] })
+    })
+    after(() => service?.stop())
+
+    const rowsOf = async (q: string): Promise<readonly Row[]> => {
+      const { error, rows } = await ask(service.url, token, q)
+      expect(error, q).to.equal(undefined)
+      return rows
+    }
+    const pointsOf = async (sensors: string): Promise<readonly Point[]> => {
+      const rows = await rowsOf(`SELECT temp FROM temperature WHERE ${sensors} AND ${EVER}`)
+      return rows.map(({ time, temp }) => ({ atMs: Number(time), temp: Number(temp) }))
+    }
+    const meansOf = async (sensors: string, windowMs: number): Promise<readonly Mean[]> => {
+      const rows = await rowsOf(`SELECT mean(temp), min(temp), max(temp) FROM temperature
+        WHERE ${sensors} AND ${EVER} GROUP BY time(${windowMs / 1_000}s) fill(none)`)
+      return rows.map(({ time, mean, min, max }) => {
+        const spread = round(Number(max) - Number(min))
+        return { atMs: Number(time), temp: Number(mean), spread }
+      })
+    }
+
+    it('are the numbers that windows and measurements have', async () => {
+      const property = async ({ startMs, lengthMs, windowMs, sensors, moving }: Question) => {
+        const stopMs = startMs + lengthMs
+        const where = `FROM temperature WHERE ${sensors} AND
+          time >= ${startMs}ms AND time < ${stopMs}ms`
+        const points = (await pointsOf(sensors)).filter(({ atMs }) => {
+          return atMs >= startMs && atMs < stopMs
+        })
+        for (const [selector, order] of Object.entries(ORDERS)) {
+          const [point] = points.toSorted(order)
+          const expected = point === undefined ? [] : [{ time: point.atMs, [selector]: point.temp }]
+          expect(await rowsOf(`SELECT ${selector}(temp) ${where}`)).to.deep.equal(expected)
+        }
+        const fromMs = floorToWindow(startMs, windowMs)
+        const means = (await meansOf(sensors, windowMs)).filter(({ atMs }) => {
+          return atMs >= fromMs - Math.max(DAY_MS, (moving - 1) * windowMs) && atMs < stopMs
+        })
+        const windows = rowsFrom(means, { fromMs, stopMs, windowMs, moving })
+        const isEmpty = windows.every(({ f }) => f === null)
+        const select = `SELECT mean(temp) * 1.8 + 32 AS f, spread(temp),
+          moving_average(mean(temp), ${moving}) ${where} GROUP BY time(${windowMs / 1_000}s)`
+        const filled = isEmpty ? [] : windows
+        expect(await rowsOf(select)).to.deep.equal(filled)
+        const none = filled.filter(({ f }) => f !== null)
+        expect(await rowsOf(`${select} fill(none)`)).to.deep.equal(none)
+        const before = means.findLast(({ atMs }) => atMs < fromMs)
+        const carried = carry(filled, before === undefined ? {} : valuesAt(before, means, moving))
+        expect(await rowsOf(`${select} fill(previous)`)).to.deep.equal(carried)
+      }
+      await fc.assert(fc.asyncProperty(question, property), { numRuns: RUNS })
+    })
+  })
+})
+
+const ORDERS: Readonly<Record<string, (one: Point, other: Point) => number>> = {
+  first: (one, other) => one.atMs - other.atMs,
+  last: (one, other) => other.atMs - one.atMs,
+  min: (one, other) => one.temp - other.temp,
+  max: (one, other) => other.temp - one.temp,
+}
+
+interface Values {
+  readonly f: number | null
+  readonly spread: number | null
+  readonly moving_average: number | null
+}
+
+const NOTHING: Values = { f: null, spread: null, moving_average: null }
+
+/** Every window of a range. */
+function rowsFrom(
+  means: readonly Mean[],
+  asked: { fromMs: number; stopMs: number; windowMs: number; moving: number },
+): readonly (Values & { readonly time: number })[] {
+  const { fromMs, stopMs, windowMs, moving } = asked
+  return Array.from({ length: Math.ceil((stopMs - fromMs) / windowMs) }, (_, window) => {
+    const time = fromMs + window * windowMs
+    const mean = means.find(({ atMs }) => atMs === time)
+    return { time, ...(mean === undefined ? NOTHING : valuesAt(mean, means, moving)) }
+  })
+}
+
+function valuesAt(mean: Mean, means: readonly Mean[], moving: number): Values {
+  const recent = means.slice(0, means.indexOf(mean) + 1).slice(-moving)
+  const sum = recent.reduce((total, { temp }) => total + temp, 0)
+  return {
+    f: mean.temp * 1.8 + 32,
+    spread: mean.spread,
+    moving_average: recent.length < moving ? null : round(sum / moving),
+  }
+}
+
+/** Empty windows have what the one before has. */
+function carry(rows: readonly Values[], before: Partial<Values>): readonly Values[] {
+  let previous: Partial<Values> = before
+  return rows.map((row) => {
+    const carried = row.f === null ? { ...row, ...previous } : row
+    const { f, spread, moving_average: moving } = carried
+    previous = { f, spread, moving_average: moving }
+    return carried
+  })
+}
+
+function round(value: number): number {
+  return Math.round(value * 1e6) / 1e6
+}
