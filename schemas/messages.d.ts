@@ -810,7 +810,7 @@ export interface InfluxHealthResponse {
   version: string
 }
 /**
- * The result of a statement, as version 1 of InfluxDB’s API reports it.
+ * The results of statements, as version 1 of InfluxDB’s API reports it.
  */
 export interface InfluxResultsResponse {
   /**
@@ -854,7 +854,7 @@ export interface InfluxSeries {
    */
   columns: string[]
   /**
-   * Rows. Times are milliseconds since 1970 in UTC.
+   * Rows. Times are in the unit of `epoch`, else RFC 3339.
    */
   values: (string | number | boolean | null)[][]
 }

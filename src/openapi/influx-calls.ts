@@ -173,11 +173,15 @@ function write(
 
 function query(operationId: string, isForm = false): JsonObject {
   const q = {
-    description: 'The statement.',
+    description: 'The statement, or several with `;` between them.',
     type: 'string',
     examples: ['SHOW MEASUREMENTS'],
   }
-  const epoch = { description: 'The unit of the times.', type: 'string', enum: ['ms'] }
+  const epoch = {
+    description: 'The unit of the times; default: RFC 3339.',
+    type: 'string',
+    enum: ['ns', 'u', 'µ', 'ms', 's', 'm', 'h'],
+  }
   const form = { schema: { type: 'object', properties: { q, epoch } } }
   return {
     operationId,
@@ -193,7 +197,7 @@ function query(operationId: string, isForm = false): JsonObject {
     ...(isForm && { requestBody: { content: { 'application/x-www-form-urlencoded': form } } }),
     responses: responses({
       200: {
-        description: 'The result.',
+        description: 'A result of each statement.',
         headers: headerReferences(OF_TOKEN),
         content: jsonOf('response', 'influx-results'),
       },

@@ -43,6 +43,10 @@ const TEXTS = [
     ORDER BY time DESC LIMIT 50`,
   'SELECT "temp", "silence", "online", "compensation" FROM "sensor" GROUP BY "name"::tag, "sn"',
   'SELECT count("online"), sum("online"), max("temp") FROM "sensor";',
+  `SELECT mean("temp") * 1.8 + 32, moving_average(max("temp"), 5), spread("raw"), first("temp")
+    FROM "temperature" WHERE ${RANGE} GROUP BY time(2m) fill(previous)`,
+  `SELECT max("temp") / 2 - 1 FROM "temperature" GROUP BY "name"; SELECT last("raw") FROM sensor;
+    SHOW TAG VALUES ON db WITH KEY = "sn" WHERE ${RANGE}; SELECT first(temp) FROM temperature`,
 ]
 
 describe(`${STATEMENTS} mutated statements`, () => {
