@@ -6,6 +6,7 @@ import type { TimeRange } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import type { Sensors } from '../sensors/sensors.ts'
 import { Work } from './limits.ts'
+import type { RowText } from './row-text.ts'
 import { StatementError } from './scanner.ts'
 import { measurementSeries } from './select-measurements.ts'
 import { pointSeries } from './select-point.ts'
@@ -18,7 +19,6 @@ import { selectorOf } from './statement.ts'
 import type { Select, ShowTagValues, Statement } from './statement.ts'
 import { chosenSensors, grouped, sensorsOf, taggedSensors } from './tagged-sensors.ts'
 import type { Group, TaggedSensor } from './tagged-sensors.ts'
-import type { TimeText } from './time-text.ts'
 import { MEASUREMENTS, isMeasurement } from './vocabulary.ts'
 
 const NONE: ReadonlySet<number> = new Set()
@@ -35,7 +35,8 @@ export interface InfluxqlSources {
 export interface Asked {
   readonly userId: number
   readonly nowMs: number
-  readonly timeText: TimeText
+  /** How rows with a time are written. */
+  readonly timedText: RowText
 }
 
 /** Whether the answer has to do with the user's sensors. */
@@ -66,7 +67,7 @@ export async function answerStatements(
       throw new StatementError(`statement ${at + 1}: ${error.message}`)
     }
   }
-  return answerText(results, asked.timeText)
+  return answerText(results, asked.timedText)
 }
 
 class Answering {

@@ -10,12 +10,13 @@ import { readSummaries, storedWindowMs } from '../history/read-summaries.ts'
 import { lastAtOrBefore } from '../domain/ascending.ts'
 import type { SeriesRange, StoredPoint, SummaryValue } from '../domain/history.ts'
 import { summaryOf } from '../domain/summarize.ts'
-import { DAY_MS, ceilToWindow } from '../domain/time.ts'
+import { DAY_MS, EVER, ceilToWindow } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import { limitMeasuredPeriod, limitSeries, limitWindows } from './limits.ts'
 import type { Work } from './limits.ts'
-import type { Reading, Row, Series, Value } from './series-text.ts'
+import type { Row, Value } from './row-text.ts'
+import type { Reading, Series } from './series-text.ts'
 import type { Column, Fill, Select } from './statement.ts'
 import { countMeasurements, sumOf } from './select-measurements.ts'
 import { inParts, sensorsOf } from './tagged-sensors.ts'
@@ -109,13 +110,13 @@ async function planOf(select: Select, sensors: number, work: Work): Promise<Plan
   const { startMs: shownFromMs, stopMs } = wholeWindows(range, grid)
   const startMs = readFromMs(select, windowMs, grid, shownFromMs)
   const isMeasured = ends.length > 0 || storedMs === undefined
-  if (!isMeasured) work.addWindows((sensors * (stopMs - startMs)) / storedMs)
   const startsMs: number[] = []
   for (let atMs = startMs; atMs < stopMs; atMs = grid.stopOf(atMs)) {
     startsMs.push(atMs)
     if (startsMs.length % ROWS_AT_ONCE === 0) await setImmediate()
   }
   const windowsBefore = startsMs.findIndex((atMs) => atMs >= shownFromMs)
+  work.addWindows(sensors * (isMeasured ? windowsBefore : (stopMs - startMs) / storedMs))
   const source = isMeasured ? 'measurements' : 'summaries'
   return { startMs, stopMs, startsMs, windowsBefore, source }
 }
@@ -130,7 +131,9 @@ function readFromMs(
   const windows = Math.max(...columns.map(({ movingWindows = 1 }) => movingWindows))
   if (windows === 1 && fill !== 'previous') return shownFromMs
   let fromMs = shownFromMs
-  for (let before = 1; before < windows; before++) fromMs = grid.startOf(fromMs - 1)
+  for (let before = 1; before < windows && fromMs > EVER.startMs; before++) {
+    fromMs = grid.startOf(fromMs - 1)
+  }
   // Local days are 23 to 25 hours.
   const isDay = windowMs === DAY_MS
   const dayAgoMs = isDay ? shownFromMs - 1 : ceilToWindow(shownFromMs - DAY_MS, windowMs)

@@ -3,12 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { TimeRange } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
-import type { TimeText } from './time-text.ts'
-
-/** A value of a row; text only in statements that show names. */
-export type Value = number | string | boolean | null
-
-export type Row = readonly Value[]
+import type { Row, RowText } from './row-text.ts'
 
 export interface Series {
   readonly name: string
@@ -41,10 +36,10 @@ const PIECE_CHARACTERS = 16 * 1024
 
 export async function* answerText(
   results: readonly Result[],
-  timeText: TimeText,
+  timedText: RowText,
 ): AsyncIterable<Buffer> {
   let piece = ''
-  for await (const text of textsOf(results, timeText)) {
+  for await (const text of textsOf(results, timedText)) {
     piece += text
     if (piece.length < PIECE_CHARACTERS) continue
     yield Buffer.from(piece)
@@ -54,10 +49,10 @@ export async function* answerText(
   yield Buffer.from(piece)
 }
 
-async function* textsOf(results: readonly Result[], timeText: TimeText): AsyncIterable<string> {
+async function* textsOf(results: readonly Result[], timedText: RowText): AsyncIterable<string> {
   for (const [id, result] of results.entries()) {
     yield `${id === 0 ? '{"results":[' : ','}{"statement_id":${id}`
-    yield* textsOfSeries(result.series, timeText)
+    yield* textsOfSeries(result.series, timedText)
     const messages = result.warnings.map((text) => ({ level: 'warning', text }))
     yield messages.length > 0 ? `,"messages":${JSON.stringify(messages)}}` : '}'
   }
@@ -66,11 +61,11 @@ async function* textsOf(results: readonly Result[], timeText: TimeText): AsyncIt
 
 async function* textsOfSeries(
   series: AsyncIterable<Series>,
-  timeText: TimeText,
+  timedText: RowText,
 ): AsyncIterable<string> {
   let before = ',"series":['
   for await (const one of series) {
-    const rowText = one.columns[0] === 'time' ? timedRow(timeText) : JSON.stringify
+    const rowText = one.columns[0] === 'time' ? timedText : JSON.stringify
     let isFirst = true
     for await (const rows of one.rows) {
       if (rows.length === 0) continue
@@ -83,14 +78,6 @@ async function* textsOfSeries(
     before = ','
   }
   if (before === ',') yield ']'
-}
-
-/** The text of a row that begins with its time in milliseconds. */
-function timedRow(timeText: TimeText): (row: Row) => string {
-  return ([atMs, ...values]) => {
-    const text = JSON.stringify(values)
-    return `[${timeText(Number(atMs))}${values.length > 0 ? ',' : ''}${text.slice(1)}`
-  }
 }
 
 /** The text of a series before its rows, which are its last member. */

@@ -4,7 +4,8 @@ import { MEASUREMENTS, TAGS, isTag } from './vocabulary.ts'
 import type { Show, ShowTagValues } from './statement.ts'
 import type { Measurement } from './vocabulary.ts'
 import { knownSeries } from './series-text.ts'
-import type { Row, Series } from './series-text.ts'
+import type { Row } from './row-text.ts'
+import type { Series } from './series-text.ts'
 import type { TaggedSensor } from './tagged-sensors.ts'
 
 const NAMES = Object.keys(MEASUREMENTS) as Measurement[]

@@ -5,6 +5,7 @@ import { HistoryReader } from '../../src/history/read-history.ts'
 import { answerStatements } from '../../src/influxql/answer-statement.ts'
 import type { InfluxqlSources } from '../../src/influxql/answer-statement.ts'
 import { readStatements } from '../../src/influxql/read-statement.ts'
+import { rowTextOf } from '../../src/influxql/row-text.ts'
 import { StatementError } from '../../src/influxql/scanner.ts'
 import type { MeasurementReader } from '../../src/ports/measurement-store.ts'
 import type { Sensors } from '../../src/sensors/sensors.ts'
@@ -56,7 +57,7 @@ class LateStore {
       history: new HistoryReader(reader, behind),
     } as InfluxqlSources
     const statements = readStatements(q, NOW_MS)
-    const asked = { userId: 1, nowMs: NOW_MS, timeText: String }
+    const asked = { userId: 1, nowMs: NOW_MS, timedText: rowTextOf('ms') }
     const pieces = await answerStatements(statements, asked, sources)
     let text = ''
     for await (const piece of pieces) text += piece.toString()

@@ -7,6 +7,7 @@ import { HistoryReader } from '../../src/history/read-history.ts'
 import { answerStatements } from '../../src/influxql/answer-statement.ts'
 import type { InfluxqlSources } from '../../src/influxql/answer-statement.ts'
 import { readStatements } from '../../src/influxql/read-statement.ts'
+import { rowTextOf } from '../../src/influxql/row-text.ts'
 import { StatementError } from '../../src/influxql/scanner.ts'
 import type { MeasurementReader } from '../../src/ports/measurement-store.ts'
 import type { Sensors } from '../../src/sensors/sensors.ts'
@@ -37,7 +38,7 @@ describe('the work of a statement', () => {
       const sensor = { ...list[0]?.sensor, createdAtMs: nowMs - 5_000, lastSeenAtMs, latest }
       const sensors = { list: async () => [{ sensor }] } as unknown as Sensors
       const statements = readStatements('SELECT silence FROM sensor', nowMs)
-      const asked = { userId: 1, nowMs, timeText: String }
+      const asked = { userId: 1, nowMs, timedText: rowTextOf('ms') }
       const pieces = await answerStatements(statements, asked, { ...sources, sensors })
       let text = ''
       for await (const piece of pieces) text += piece.toString()
@@ -57,7 +58,7 @@ describe('the work of a statement', () => {
     })()
     try {
       const nowMs = Date.UTC(2026, 10, 20)
-      const asked = { userId: 1, nowMs, timeText: String }
+      const asked = { userId: 1, nowMs, timedText: rowTextOf('ms') }
       await answerStatements(readStatements(statement, nowMs), asked, sources)
     } finally {
       isOver = true

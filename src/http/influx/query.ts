@@ -6,8 +6,8 @@ import { answerStatements, needsSensors } from '../../influxql/answer-statement.
 import type { InfluxqlSources } from '../../influxql/answer-statement.ts'
 import { limitStatement } from '../../influxql/limits.ts'
 import { readStatements } from '../../influxql/read-statement.ts'
+import { rowTextOf } from '../../influxql/row-text.ts'
 import { StatementError } from '../../influxql/scanner.ts'
-import { timeTextOf } from '../../influxql/time-text.ts'
 import { answerJson, JSON_TYPE } from '../call/call.ts'
 import type { ApiCall, Call } from '../call/call.ts'
 import { answerInPieces } from '../answers/long-answers.ts'
@@ -81,7 +81,7 @@ export class Queries {
   ): Promise<void> {
     const { sensors, longAnswers } = this.#with
     const userId = principal.user.id
-    const asked = { userId, nowMs, timeText: timeTextOf(epoch) }
+    const asked = { userId, nowMs, timedText: rowTextOf(epoch) }
     const statements = readStatements(text, nowMs)
     // Before it takes a place: the user's server may not answer, while those of others do.
     if (statements.some(needsSensors)) await sensors.readVersion(userId)

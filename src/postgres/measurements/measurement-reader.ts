@@ -5,7 +5,7 @@
 import { ServiceError } from '../../domain/errors.ts'
 import type { Selector, SeriesRange, StoredPoint, WindowSummary } from '../../domain/history.ts'
 import { stretchesOf } from '../../domain/stretches.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS, ceilToWindow, floorToWindow } from '../../domain/time.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
 import type { ShardServers } from '../server/shard-servers.ts'
 
@@ -69,6 +69,11 @@ const FIRST_HOUR = `
     ORDER BY at_ms LIMIT 1
   ) h`
 
+type Extreme = keyof typeof EXTREMES
+
+/** The order in which each comes first. */
+const EXTREMES = { min: 'ASC', max: 'DESC' } as const
+
 const ofEach = (one: string) => `
   SELECT s.id AS "sensorId", r.at_ms AS "measuredAtMs", r.temp_celsius AS "rawCelsius"
   FROM unnest($2::int[]) s (id) CROSS JOIN LATERAL (${one}) r`
@@ -92,27 +97,22 @@ const outermost = (order: 'ASC' | 'DESC') =>
     ORDER BY at_ms ${order}, tie_break_ns ${order} LIMIT 1
   ) m`)
 
-/** Looks into the hour that has the extreme, and around the whole hours of the range, $5 to $6. */
-const extreme = (selector: 'min' | 'max', order: 'ASC' | 'DESC') =>
-  ofEach(`
-  SELECT * FROM (
-    ${MEASUREMENTS} AND at_ms >= $3 AND at_ms < $5
-    UNION ALL ${MEASUREMENTS} AND at_ms >= $6 AND at_ms < $4
-    UNION ALL SELECT m.* FROM (
-      SELECT at_ms FROM measurements_hour
-      WHERE shard = $1 AND sensor_id = s.id AND at_ms >= $5 AND at_ms < $6
-      ORDER BY ${selector} ${order}, at_ms LIMIT 1
-    ) h
-    CROSS JOIN LATERAL (
-      ${MEASUREMENTS} AND at_ms >= h.at_ms AND at_ms < h.at_ms + ${HOUR_MS}
-    ) m
-  ) found ORDER BY temp_celsius ${order}, at_ms, tie_break_ns LIMIT 1`)
-
-const ONE: Readonly<Record<Selector, string>> = {
-  first: outermost('ASC'),
-  last: outermost('DESC'),
-  min: extreme('min', 'ASC'),
-  max: extreme('max', 'DESC'),
+/** By the windows of which one has the extreme, the coarsest first. */
+function extremeIn(
+  extreme: Extreme,
+  [windowMs, ...finer]: readonly number[],
+  { from, to }: { readonly from: string; readonly to: string },
+): string {
+  const inRange = `at_ms >= ${from} AND at_ms < ${to}`
+  if (windowMs === undefined) return `${MEASUREMENTS} AND ${inRange}`
+  const window = `window_${windowMs}`
+  const inWindow = { from: `${window}.at_ms`, to: `${window}.at_ms + ${windowMs}` }
+  return `
+    SELECT inside.* FROM (
+      SELECT at_ms FROM ${SUMMARY_TABLES.get(windowMs)}
+      WHERE shard = $1 AND sensor_id = s.id AND ${inRange}
+      ORDER BY ${extreme} ${EXTREMES[extreme]}, at_ms LIMIT 1
+    ) ${window} CROSS JOIN LATERAL (${extremeIn(extreme, finer, inWindow)}) inside`
 }
 
 /** Folds the rows of a table into windows, of each sensor or of all together. */
@@ -155,14 +155,27 @@ export class PostgresMeasurementReader implements MeasurementReader {
     }
   }
 
-  async *readOne(
-    { sensorIds, startMs, stopMs }: SeriesRange,
-    selector: Selector,
-  ): AsyncIterable<readonly StoredPoint[]> {
-    const firstHourMs = Math.min(ceilToWindow(startMs, HOUR_MS), stopMs)
-    const hoursEndMs = Math.max(floorToWindow(stopMs, HOUR_MS), firstHourMs)
-    const hours = selector === 'min' || selector === 'max' ? [firstHourMs, hoursEndMs] : []
-    yield await this.#rows<StoredPoint>(ONE[selector], sensorIds, startMs, stopMs, ...hours)
+  async *readOne(range: SeriesRange, selector: Selector): AsyncIterable<readonly StoredPoint[]> {
+    const { sensorIds, startMs, stopMs } = range
+    if (selector === 'first' || selector === 'last') {
+      const order = selector === 'first' ? 'ASC' : 'DESC'
+      yield await this.#rows<StoredPoint>(outermost(order), sensorIds, startMs, stopMs)
+      return
+    }
+    const values: number[] = []
+    const windowsMs = [...SUMMARY_TABLES.keys()]
+    const parts = [...stretchesOf(range, windowsMs)].map((stretch) => {
+      values.push(stretch.startMs, stretch.stopMs)
+      // Behind the shard and the sensors.
+      const [from, to] = [`$${values.length + 1}::bigint`, `$${values.length + 2}::bigint`]
+      const finer = windowsMs.filter((windowMs) => windowMs <= (stretch.windowMs ?? 0))
+      return extremeIn(selector, finer, { from, to })
+    })
+    if (parts.length === 0) return
+    const found = parts.map((part) => `(${part})`).join(' UNION ALL ')
+    const order = `temp_celsius ${EXTREMES[selector]}, at_ms, tie_break_ns`
+    const best = ofEach(`SELECT * FROM (${found}) found ORDER BY ${order} LIMIT 1`)
+    yield await this.#rows<StoredPoint>(best, sensorIds, ...values)
   }
 
   readWindows(range: SeriesRange, windowMs: number): AsyncIterable<readonly WindowSummary[]> {

@@ -38,9 +38,9 @@ const READ_ONE: Readonly<Record<Selector, string>> = {
   max: oneBy('temp_celsius DESC, measured_at_ms, tie_break_ns'),
 }
 
-/** The hour that has the lowest or highest measurement of some. */
-const hourBy = (order: string) => `
-  SELECT start_ms FROM hour_summaries
+/** The window that has the lowest or highest measurement of some. */
+const windowBy = (table: SummaryTable, order: string) => `
+  SELECT start_ms FROM ${table}
   WHERE sensor_id = ? AND start_ms >= ? AND start_ms < ? ORDER BY ${order}, start_ms LIMIT 1`
 
 /** Other work runs after about as many rows as a chunk has; to look for some costs this many. */
@@ -64,7 +64,8 @@ export class SqliteMeasurementReader implements MeasurementReader {
   readonly #onDamaged: (problem: string) => void
   readonly #raw
   readonly #one
-  readonly #hourOf
+  /** By window length. */
+  readonly #extremeIn: ReadonlyMap<number, ReturnType<typeof prepareExtremes>>
   /** By window length. */
   readonly #stored: ReadonlyMap<number, ReturnType<typeof prepareSummaries>>
 
@@ -79,8 +80,11 @@ export class SqliteMeasurementReader implements MeasurementReader {
     this.#raw = this.#db.prepare<number[], RawRow>(READ_RAW).raw()
     const one = (selector: Selector) => this.#db.prepare<number[], RawRow>(READ_ONE[selector]).raw()
     this.#one = { first: one('first'), last: one('last'), min: one('min'), max: one('max') }
-    const hour = (order: string) => this.#db.prepare<number[], number>(hourBy(order)).pluck()
-    this.#hourOf = { min: hour('min_celsius'), max: hour('max_celsius DESC') }
+    this.#extremeIn = new Map([
+      [DAY_MS, prepareExtremes(this.#db, 'day_summaries')],
+      [HOUR_MS, prepareExtremes(this.#db, 'hour_summaries')],
+      [MINUTE_MS, prepareExtremes(this.#db, 'minute_summaries')],
+    ])
     this.#stored = new Map([
       [DAY_MS, prepareSummaries(this.#db, 'day_summaries')],
       [HOUR_MS, prepareSummaries(this.#db, 'hour_summaries')],
@@ -124,14 +128,25 @@ export class SqliteMeasurementReader implements MeasurementReader {
     }
   }
 
-  /** Of the hour that has the extreme and of the times around the whole hours, the best first. */
-  #extremes(sensorId: number, range: TimeRange, selector: 'min' | 'max'): RawRow[] {
-    const rows = [...stretchesOf(range, [HOUR_MS])].flatMap(({ windowMs, startMs, stopMs }) => {
-      if (windowMs === undefined) return this.#one[selector].all(sensorId, startMs, stopMs)
-      const hourMs = this.#hourOf[selector].get(sensorId, startMs, stopMs)
-      if (hourMs === undefined) return []
-      return this.#one[selector].all(sensorId, hourMs, hourMs + windowMs)
-    })
+  /** The best first: by the windows of which one has the extreme, the coarsest first. */
+  #extremes(
+    sensorId: number,
+    range: TimeRange,
+    selector: 'min' | 'max',
+    windowsMs = STRETCH_WINDOWS_MS,
+  ): RawRow[] {
+    const rows: RawRow[] = []
+    for (const { windowMs, startMs, stopMs } of stretchesOf(range, windowsMs)) {
+      if (windowMs === undefined) {
+        rows.push(...this.#one[selector].all(sensorId, startMs, stopMs))
+        continue
+      }
+      const atMs = this.#extremeIn.get(windowMs)?.[selector].get(sensorId, startMs, stopMs)
+      if (atMs === undefined) continue
+      const finer = windowsMs.filter((finerMs) => finerMs < windowMs)
+      const inside = { startMs: atMs, stopMs: atMs + windowMs }
+      rows.push(...this.#extremes(sensorId, inside, selector, finer))
+    }
     const sign = selector === 'min' ? 1 : -1
     return rows.toSorted(([, , one], [, , other]) => sign * (one - other))
   }
@@ -205,6 +220,11 @@ function prepareSummaries(db: Connection, table: SummaryTable) {
     WHERE sensor_id = ? AND start_ms >= ? AND start_ms < ?
     ORDER BY start_ms LIMIT ${CHUNK_ROWS}`
   return db.prepare<number[], WindowSummary>(sql)
+}
+
+function prepareExtremes(db: Connection, table: SummaryTable) {
+  const prepare = (order: string) => db.prepare<number[], number>(windowBy(table, order)).pluck()
+  return { min: prepare('min_celsius'), max: prepare('max_celsius DESC') }
 }
 
 function pointOf(sensorId: number, [measuredAtMs, , rawCelsius]: RawRow): StoredPoint {
