@@ -6,6 +6,7 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import type { Selector, SeriesRange, StoredPoint, WindowSummary } from '../../src/domain/history.ts'
+import { EVER } from '../../src/domain/time.ts'
 import type { TimeRange } from '../../src/domain/time.ts'
 import type { MeasurementReader, MeasurementWriter } from '../../src/ports/measurement-store.ts'
 import { batchOf, buoyMeasurements, collect } from '../support/measurements.ts'
@@ -82,7 +83,7 @@ export function describeMeasurementStore(
         const together = addUp(await collect(store.reader.readWindows(asOne, windowMs)))
         expectSummaries(together, addUp(foldAll(expected, windowMs)))
       }
-      for (const range of [AROUND, ...partsOf(expected)]) await expectTotals(points, of(range))
+      for (const range of [AROUND, EVER, ...partsOf(expected)]) await expectTotals(points, of(range))
     }
 
     const expectTotals = async (
