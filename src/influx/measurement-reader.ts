@@ -64,8 +64,11 @@ export class InfluxMeasurementReader implements MeasurementReader {
     }
   }
 
-  readTotals(range: SeriesRange): AsyncIterable<readonly WindowSummary[]> {
-    return this.#summaries(range, (part) => totalsQuery(this.#influxBucket, part))
+  async *readTotals(range: SeriesRange): AsyncIterable<readonly WindowSummary[]> {
+    const { startMs } = range
+    const totals = this.#summaries(range, (part) => totalsQuery(this.#influxBucket, part))
+    // InfluxDB has one that begins before 1970 begin then.
+    for await (const chunk of totals) yield chunk.map((total) => ({ ...total, startMs }))
   }
 
   async close(): Promise<void> {
