@@ -86,6 +86,7 @@ export class HistoryReader {
   async *#unreadableAfterWait(sensors: readonly Sensor[], range: TimeRange): AsyncIterable<number> {
     // Looked at first, so that a backlog of other sensors or times delays nobody.
     if (await isEmpty(this.#barrier.findUnreadable(sensors, range))) return
+    await this.#reader.refuseIfSilent?.()
     const versions = sensors.map(({ dataVersion }) => dataVersion)
     await this.#barrier.waitUntilReadable(versions, historyWaitMsMax)
     yield* this.#barrier.findUnreadable(sensors, range)

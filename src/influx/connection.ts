@@ -52,14 +52,20 @@ export interface InfluxStream {
 export class InfluxUnreachable extends Error {
   /** Whether the request was sent, so that it may still take effect, even later. */
   readonly hasBeenSent: boolean
+  /** Whether it was given up after its time: others would wait as long. */
+  readonly isSilence: boolean
 
   constructor(cause: Error, hasBeenSent: boolean) {
     // Where several addresses were tried, the error has no message of its own.
     super(`no answer from InfluxDB: ${cause.message || codeOf(cause)}`, { cause })
     this.name = 'InfluxUnreachable'
     this.hasBeenSent = hasBeenSent
+    this.isSilence = cause.name === SILENCE
   }
 }
+
+/** The name of the error of an `AbortSignal.timeout`. */
+const SILENCE = 'TimeoutError'
 
 const compress = promisify(gzip)
 
@@ -83,6 +89,7 @@ export class InfluxConnection {
   readonly #isSecure: boolean
   /** Connected sockets: a request that gets one of these is sent at once. */
   readonly #connected = new WeakSet<Duplex>()
+  #isClosed = false
 
   constructor(target: InfluxTarget, { socketsMax, timeoutMs }: ConnectionSettings) {
     this.target = target
@@ -116,8 +123,7 @@ export class InfluxConnection {
    */
   async stream(order: InfluxRequest): Promise<InfluxStream> {
     const silence = new AbortController()
-    const overdue = new Error(`silent for ${this.#timeoutMs} ms`)
-    const timer = setTimeout(() => silence.abort(overdue), this.#timeoutMs)
+    const timer = setTimeout(() => silence.abort(silentFor(this.#timeoutMs)), this.#timeoutMs)
     try {
       const incoming = await this.#sendReading(order, silence.signal)
       return { status: incoming.statusCode ?? 0, chunks: chunksOf(incoming, this.#timeoutMs) }
@@ -126,8 +132,9 @@ export class InfluxConnection {
     }
   }
 
-  /** Closes all sockets, those in use too. */
+  /** Closes all sockets, those in use too; from then on, every request fails. */
   close(): void {
+    this.#isClosed = true
     this.#agent.destroy()
   }
 
@@ -145,6 +152,7 @@ export class InfluxConnection {
   }
 
   async #send(order: InfluxRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    if (this.#isClosed) throw new InfluxUnreachable(new Error('the connection is closed'), false)
     const { method, path, contentType, body: plain = '' } = order
     const isCompressed = plain.length >= COMPRESS_BYTES_MIN && !LOOPBACK.test(this.#url.hostname)
     const body = isCompressed ? await compress(plain, { level: constants.Z_BEST_SPEED }) : plain
@@ -209,7 +217,7 @@ async function readWhole(body: AsyncIterable<Buffer>): Promise<string> {
 }
 
 async function* chunksOf(body: Readable, timeoutMs: number): AsyncGenerator<Buffer> {
-  const hangUp = () => body.destroy(new Error(`silent for ${timeoutMs} ms`))
+  const hangUp = () => body.destroy(silentFor(timeoutMs))
   // Runs only while waiting for a piece: a slow reader on our side is not the server's fault.
   let timer = setTimeout(hangUp, timeoutMs)
   try {
@@ -223,6 +231,10 @@ async function* chunksOf(body: Readable, timeoutMs: number): AsyncGenerator<Buff
   } finally {
     clearTimeout(timer)
   }
+}
+
+function silentFor(timeoutMs: number): Error {
+  return new DOMException(`silent for ${timeoutMs} ms`, SILENCE)
 }
 
 function reasonOf(error: unknown, signal: AbortSignal): Error {

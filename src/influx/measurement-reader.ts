@@ -14,6 +14,7 @@ import type { InfluxConnection } from './connection.ts'
 import { FluxFailure, queryRows } from './flux-rows.ts'
 import type { FluxRows } from './flux-rows.ts'
 import { aggregatesOf, oneQuery, rawQuery, totalsQuery, windowsQuery } from './flux.ts'
+import { SilenceWatch } from './silence-watch.ts'
 import { WindowTables } from './window-tables.ts'
 
 /** Of one sensor a year of hours in one request, and 1 MB of memory; of many together 20 MB. */
@@ -31,11 +32,18 @@ const RETRY_AFTER_SECONDS = 5
 export class InfluxMeasurementReader implements MeasurementReader {
   readonly #connection: InfluxConnection
   readonly #influxBucket: string
+  readonly #silence: SilenceWatch
 
   /** Takes over the connection and closes it in `close`. */
   constructor(connection: InfluxConnection) {
     this.#connection = connection
     this.#influxBucket = connection.target.influxBucket
+    this.#silence = new SilenceWatch(connection.target)
+  }
+
+  async refuseIfSilent(): Promise<void> {
+    if (!(await this.#silence.isSilent())) return
+    throw unavailable('it has stopped answering, and is pinged until it does again')
   }
 
   async *readRaw(range: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
@@ -72,6 +80,7 @@ export class InfluxMeasurementReader implements MeasurementReader {
   }
 
   async close(): Promise<void> {
+    this.#silence.close()
     this.#connection.close()
   }
 
@@ -115,9 +124,11 @@ export class InfluxMeasurementReader implements MeasurementReader {
   }
 
   async *#query(query: string): AsyncGenerator<readonly FluxRows[]> {
+    await this.refuseIfSilent()
     try {
       yield* queryRows(this.#connection, query)
     } catch (error) {
+      if (error instanceof InfluxUnreachable && error.isSilence) this.#silence.noteSilence()
       // A query that InfluxDB rejects is a bug of ours, which waiting does not fix.
       const isOurs = error instanceof FluxFailure && error.status === 400
       const isTheirs = error instanceof InfluxUnreachable || error instanceof FluxFailure

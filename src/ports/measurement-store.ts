@@ -68,6 +68,12 @@ export interface MeasurementWriter {
  * All throw ServiceError `history_unavailable` if the store is out of reach.
  */
 export interface MeasurementReader {
+  /**
+   * For who waits before asking: throws what a question would if one was met with silence and the
+   * store is not known to answer again. Takes a second at most.
+   */
+  refuseIfSilent?(): Promise<void>
+
   /** Every measurement of the range, by time and then by tie-break. */
   readRaw(range: SeriesRange): AsyncIterable<readonly StoredPoint[]>
 

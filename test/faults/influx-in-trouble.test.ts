@@ -7,6 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { firingOf, readAlertRules } from '../support/alert-rules.ts'
 import type { Fault } from '../support/fault-proxy.ts'
+import type { TestAnswer } from '../support/http.ts'
 import { useInfluxServer } from '../support/influx.ts'
 import { readAnswer } from '../support/influxql.ts'
 import { Fleet, InfluxStory, readingsOf, STORY_RANGE } from '../support/influx-story.ts'
@@ -125,17 +126,38 @@ describe('the service, when InfluxDB is in trouble', () => {
     await story.post(readingsOf('CELLAR', 0, 100))
     await story.drained()
     const id = await story.sensorId('CELLAR')
+    const history = () => story.history(id)
+    const query = () => {
+      const during = "time >= '2026-03-10T00:00:00Z' AND time < '2026-03-11T00:00:00Z'"
+      const q = `SELECT mean("temp") FROM "temperature" WHERE ${during}`
+      return story.get(`/query?${new URLSearchParams({ q }).toString()}`)
+    }
+    const refusedAfterMs = async (ask: () => Promise<TestAnswer>) => {
+      const askedAtMs = performance.now()
+      const { status, headers, body } = await ask()
+      expect(status, JSON.stringify(body)).to.equal(503)
+      expect(headers['retry-after']).to.match(/^\d+$/)
+      return performance.now() - askedAtMs
+    }
     server().pause()
-    const askedAtMs = performance.now()
-    const { status, body } = await story.history(id)
-    expect([status, body.code]).to.deep.equal([503, 'history_unavailable'])
-    expect(performance.now() - askedAtMs).to.be.below(20_000)
+    const waitedMs = await refusedAfterMs(history)
+    expect(waitedMs).to.be.below(20_000)
+    expect((await history()).body.code).to.equal('history_unavailable')
+    for (const ask of [history, query]) {
+      expect(await refusedAfterMs(ask)).to.be.below(waitedMs / 2)
+    }
     await story.post(readingsOf('CELLAR', 100, 100))
+    expect(await refusedAfterMs(history)).to.be.below(waitedMs / 2)
+    server().resume()
+    await until('histories are back', async () => (await history()).status === 200)
+    expect((await query()).status).to.equal(200)
+    server().pause()
+    await story.post(readingsOf('CELLAR', 200, 100))
     // A write is given 30 s.
     expect(await story.restartService()).to.be.below(20_000)
     server().resume()
     await story.drained()
-    await story.expectWhole('CELLAR', readingsOf('CELLAR', 0, 200))
+    await story.expectWhole('CELLAR', readingsOf('CELLAR', 0, 300))
   })
 
   it('fails the alert rule that reads it, and no other, while InfluxDB hangs', async () => {

@@ -9,6 +9,7 @@ import * as fc from 'fast-check'
 import { ServiceError } from '../../src/domain/errors.ts'
 import type { BucketPoint, HistoryPoint, HistoryQuestion } from '../../src/domain/history.ts'
 import type { ReadBarrier } from '../../src/ports/journal-queue.ts'
+import type { MeasurementReader } from '../../src/ports/measurement-store.ts'
 import type { Sensor } from '../../src/domain/sensor.ts'
 import { resolveQuestion } from '../../src/history/buckets.ts'
 import { HistoryReader, historyVersion } from '../../src/history/read-history.ts'
@@ -307,6 +308,14 @@ describe('HistoryReader', () => {
       const { journal, waits } = lagging(true, false)
       const { isComplete } = await new HistoryReader(reader, journal).read(SENSOR, resolved)
       expect([isComplete, waits]).to.deep.equal([true, [SENSOR.dataVersion]])
+    })
+
+    it('waits for nothing of a store that is silent', async () => {
+      const { journal, waits } = lagging(true)
+      const refuseIfSilent = () => Promise.reject(new ServiceError('history_unavailable'))
+      const silent = { refuseIfSilent } as Partial<MeasurementReader> as MeasurementReader
+      await new HistoryReader(silent, journal).read(SENSOR, resolved).catch(() => undefined)
+      expect(waits).to.deep.equal([])
     })
 
     it('is not complete when something is missing after the wait', async () => {

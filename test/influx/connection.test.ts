@@ -138,6 +138,17 @@ describe('InfluxConnection', () => {
     const connection = await connectTo(() => connection.close())
     const [outcome] = await Promise.allSettled([connection.exchange(WRITE)])
     expect(outcome).to.nested.include(SENT)
-    expect(outcome).not.to.have.nested.property('reason.cause.name', 'TimeoutError')
+    expect(outcome).to.have.nested.property('reason.isSilence', false)
+  })
+
+  it('asks nothing once more when it is closed', async () => {
+    let requests = 0
+    const connection = await connectTo(() => {
+      requests++
+      connection.close()
+    })
+    const [outcome] = await Promise.allSettled([connection.stream(READ)])
+    expect(outcome).to.nested.include({ status: 'rejected', 'reason.isSilence': false })
+    expect(requests).to.equal(1)
   })
 })
