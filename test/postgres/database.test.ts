@@ -7,6 +7,7 @@ import { Shards } from '../../src/domain/shard.ts'
 import { addressesOf, connectAlone } from '../../src/postgres/server/connection.ts'
 import { Database } from '../../src/postgres/server/database.ts'
 import { runOnce, usePostgresServer } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
 
 describe('the database', () => {
   const server = usePostgresServer()
@@ -86,6 +87,29 @@ describe('the database', () => {
     expect(failure).to.be.instanceOf(ServiceError).and.to.include({ code: 'overloaded' })
     await server().restart()
     expect(await one()).to.deep.equal([{ one: 1 }])
+  })
+
+  it('keeps one question waiting when it stands still, and none after it', async () => {
+    const small = new Database(server().url(), 4, { statementMsMax: 100 })
+    const one = () => small.rows('SELECT 1 AS one')
+    const refusedAfterMs = async () => {
+      const askedAtMs = performance.now()
+      const failure = await one().catch((error: unknown) => error)
+      expect(failure).to.be.instanceOf(ServiceError).and.to.include({ code: 'overloaded' })
+      return performance.now() - askedAtMs
+    }
+    await Promise.all([one(), one(), one()])
+    server().freeze()
+    try {
+      const waitedMs = await refusedAfterMs()
+      for (let question = 0; question < 8; question++) {
+        expect(await refusedAfterMs()).to.be.below(waitedMs / 2)
+      }
+    } finally {
+      server().thaw()
+    }
+    await until('it is there again', () => one().then(Boolean, () => false))
+    await small.close()
   })
 
   it('has the users of all shards about as often', () => {

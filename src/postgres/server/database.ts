@@ -1,6 +1,7 @@
 // The database for everything but lanes, which have connections of their own: statements, flows of
 // them (control/flow.ts) and short transactions over a pool of connections.
 
+import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { NO_OUTCOME } from '../../control/flow.ts'
 import type { Flow, Outcome } from '../../control/flow.ts'
@@ -21,6 +22,7 @@ import {
   isOfStatement,
   isOutOfReach,
   isRace,
+  isSilence,
   OUT_OF_REACH_DETAIL,
 } from './failures.ts'
 import { readShards } from './spread.ts'
@@ -49,6 +51,9 @@ const STATEMENT_MS_MAX = 10 * SECOND_MS
 const IDLE_MS_MAX = 60 * SECOND_MS
 const ATTEMPTS_MAX = 5
 
+/** What a server that has left something unanswered is asked every second. */
+const PING = { text: 'SELECT 1', query_timeout: 3 * SECOND_MS }
+
 export interface DatabaseOptions {
   /** Runs on every new connection before its use. */
   readonly greet?: (client: pg.ClientBase) => Promise<void>
@@ -65,6 +70,8 @@ export class Database implements Sql {
   readonly #greeted = new WeakSet<pg.PoolClient>()
   readonly #inUse = new Set<pg.PoolClient>()
   #isCut = false
+  /** Nobody waits for a server that has left something unanswered, until it answers again. */
+  #isSilent = false
 
   /**
    * @param connectionsMax at the same time, besides those of lanes
@@ -148,6 +155,33 @@ export class Database implements Sql {
   }
 
   async #use<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    if (this.#isSilent) throw outOfReach(new Error('it has stopped answering, and is asked again'))
+    try {
+      return await this.#useNow(work)
+    } catch (error) {
+      if (isSilence(error)) void this.#pingUntilAnswered()
+      throw error
+    }
+  }
+
+  async #pingUntilAnswered(): Promise<void> {
+    if (this.#isSilent) return
+    this.#isSilent = true
+    while (await this.#isUnanswered()) await setTimeout(SECOND_MS, undefined, { ref: false })
+    this.#isSilent = false
+  }
+
+  /** Asks on all connections at once: those to a host that is lost are then dropped. */
+  async #isUnanswered(): Promise<boolean> {
+    const idle = this.#pools.reduce((sum, { idleCount }) => sum + idleCount, 0)
+    const ping = () => this.#useNow((client) => client.query(PING))
+    const pings = Array.from({ length: Math.max(1, idle) }, () =>
+      ping().then(() => false, isSilence),
+    )
+    return (await Promise.all(pings)).every(Boolean)
+  }
+
+  async #useNow<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#connect()
     let isUsable = false
     try {
@@ -289,12 +323,12 @@ function asServiceError(error: unknown): unknown {
   if (error instanceof ServiceError) return error
   const failure = asDiskFailure(error)
   if (failure !== undefined || !isOutOfReach(error)) return failure ?? error
-  const hint = error instanceof Error ? error.message : String(error)
-  return postponedError('overloaded', {
-    detail: OUT_OF_REACH_DETAIL,
-    hint,
-    cause: error,
-  })
+  return outOfReach(error)
+}
+
+function outOfReach(cause: unknown): ServiceError {
+  const hint = cause instanceof Error ? cause.message : String(cause)
+  return postponedError('overloaded', { detail: OUT_OF_REACH_DETAIL, hint, cause })
 }
 
 /** Runs work that may be skipped while the database is away: it is repeated later. */

@@ -1,8 +1,7 @@
 // What errors of statements and connections mean.
 
 import pg from 'pg'
-import { postponedError } from '../../domain/errors.ts'
-import type { ServiceError } from '../../domain/errors.ts'
+import { postponedError, ServiceError } from '../../domain/errors.ts'
 import { MoveUnfinished, NotPrimary, TakeoverUndecided } from './connection.ts'
 
 export const UNIQUE_VIOLATION = '23505'
@@ -74,6 +73,15 @@ function isOfNetwork(error: unknown): boolean {
  * granted in time; and whatever ends a connection.
  */
 const OUT_OF_REACH = /^(08|28|3D|53|57|25006|55P03)/
+
+/** Of a connection, or a statement on one; not of waiting until others give theirs back. */
+const SILENCE = /^(timeout expired|.* due to connection timeout|Query read timeout)$/
+
+/** Whether it took all its time, so that others would wait as long. */
+export function isSilence(error: unknown): boolean {
+  const cause = error instanceof ServiceError ? error.cause : error
+  return cause instanceof Error && SILENCE.test(cause.message)
+}
 
 /** Whether the server or the network is at fault, not the statement. */
 export function isOutOfReach(error: unknown): boolean {
