@@ -83,7 +83,8 @@ export function describeMeasurementStore(
         const together = addUp(await collect(store.reader.readWindows(asOne, windowMs)))
         expectSummaries(together, addUp(foldAll(expected, windowMs)))
       }
-      for (const range of [AROUND, EVER, ...partsOf(expected)]) await expectTotals(points, of(range))
+      const ranges = [AROUND, EVER, ...partsOf(expected)]
+      for (const range of ranges) await expectTotals(points, of(range))
     }
 
     const expectTotals = async (
