@@ -7,7 +7,12 @@ import { StatementError } from './scanner.ts'
 
 const statementBytesMax = 64 * 1024
 /** A panel has at most a few. */
-export const statementsMax = 50
+export const statementsMax = 26
+/** Of a name that a statement gives to a column. */
+export const nameCharactersMax = 128
+export const columnsMax = 32
+/** Of all statements together, but for those of one. */
+const sensorsMax = 50_000
 export const movingWindowsMax = 1_000
 const windowsMax = 50_000
 const seriesMax = 10_000
@@ -74,6 +79,7 @@ export function limitMeasuredPeriod({ startMs, stopMs }: TimeRange, what: string
 /** What the statements of a request take together. */
 export class Work {
   #conditions = 0
+  #sensors = 0
   #values = 0
   #windows = 0
   #measurements = 0
@@ -89,6 +95,15 @@ export class Work {
     if (this.#conditions <= workMax) return
     const remedy = 'fewer or shorter ones, or one with plain texts, =~ /^(a|b|c)$/, would fit'
     throw new StatementError(`the conditions are too slow for so many sensors: ${remedy}`)
+  }
+
+  /** @throws StatementError if too many sensors are held against too many statements */
+  addSensors(sensors: number): void {
+    const isFirst = this.#sensors === 0
+    this.#sensors += sensors
+    if (isFirst || this.#sensors <= sensorsMax) return
+    const remedy = 'fewer statements at a time'
+    throw tooMany(this.#sensors, 'sensors for all statements', sensorsMax, remedy)
   }
 
   /** @throws StatementError if a response has too many values */

@@ -16,7 +16,7 @@ import { DAY_MS, EVER } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import { readLimit, readMeasurement, readWhere } from './clauses.ts'
 import { durationNs, readCast } from './condition.ts'
-import { movingWindowsMax } from './limits.ts'
+import { columnsMax, movingWindowsMax, nameCharactersMax } from './limits.ts'
 import { ARITHMETIC, StatementError, isMark, isWord } from './scanner.ts'
 import type { Scanner, Token } from './scanner.ts'
 import { selectorOf } from './statement.ts'
@@ -91,8 +91,15 @@ class SelectReader {
     const operand = this.#operand()
     const scale = this.#operation(SCALES)
     const shift = this.#operation(SHIFTS)
-    const name = this.#scanner.skipWord('AS') ? this.#scanner.name('a name') : operand.name
+    const name = this.#scanner.skipWord('AS') ? this.#alias() : operand.name
     return { ...operand, name, compute: (value) => shift(scale(value)) }
+  }
+
+  #alias(): string {
+    const { at } = this.#scanner.next
+    const name = this.#scanner.name('a name')
+    if (name.length <= nameCharactersMax) return name
+    throw new StatementError(`a name has at most ${nameCharactersMax} characters`, at)
   }
 
   #operand(): Omit<Column, 'compute'> {
@@ -231,6 +238,10 @@ function named(columns: readonly Column[]): readonly Column[] {
   if (isCalling > 0 && isCalling < columns.length) {
     throw new StatementError('fields and functions cannot be mixed: select one or the other')
   }
+  if (columns.length > columnsMax) {
+    const counted = `${columns.length} fields or functions, at most ${columnsMax}`
+    throw new StatementError(`${counted}: ask for the others in another statement`)
+  }
   const seen = new Map<string, number>()
   return columns.map((column) => {
     const before = seen.get(column.name) ?? 0
@@ -256,8 +267,11 @@ function refuseWindowsOfNothing(columns: readonly Column[], { windowMs }: Groupi
  * @param isNewest from the beginning of time
  */
 function rangeOf(bounds: TimeRange, nowMs: number, isNewest: boolean): TimeRange {
-  const stopMs = Math.min(bounds.stopMs === Infinity ? nowMs + 1 : bounds.stopMs, RANGE.stopMs)
+  const stopMs = inRange(bounds.stopMs === Infinity ? nowMs + 1 : bounds.stopMs)
   const earliestMs = isNewest ? EVER.startMs : stopMs - DAY_MS
-  const startMs = bounds.startMs === -Infinity ? earliestMs : bounds.startMs
-  return { startMs: Math.max(startMs, RANGE.startMs), stopMs }
+  return { startMs: inRange(bounds.startMs === -Infinity ? earliestMs : bounds.startMs), stopMs }
+}
+
+function inRange(atMs: number): number {
+  return Math.min(Math.max(atMs, RANGE.startMs), RANGE.stopMs)
 }

@@ -9,6 +9,7 @@ import type { MeasurementReader } from '../ports/measurement-store.ts'
 import { limitMeasuredPeriod, limitSeries } from './limits.ts'
 import type { Work } from './limits.ts'
 import type { Row } from './row-text.ts'
+import { limited } from './series-text.ts'
 import type { Reading, Series } from './series-text.ts'
 import type { Column, Select } from './statement.ts'
 import { inParts, sensorsOf } from './tagged-sensors.ts'
@@ -16,8 +17,8 @@ import type { Group } from './tagged-sensors.ts'
 
 const ONLY_COUNTS = new Set<never>()
 
-/** Measurements in a slice if they are evenly spread: some megabytes. */
-const SLICE_MEASUREMENTS = 50_000
+/** Values in a slice if they are evenly spread: some megabytes. */
+const SLICE_VALUES = 100_000
 
 /**
  * @param select has only fields as columns
@@ -70,13 +71,14 @@ async function* seriesOf(
   reader: MeasurementReader,
 ): AsyncIterable<Series> {
   const columns = ['time', ...select.columns.map(({ name }) => name)]
-  for (const part of inParts(groups, countOf, SLICE_MEASUREMENTS)) {
-    const count = sumOf(part.map(countOf))
-    const slices = readSlices(select, slicesOf(select, count), part, reader)
+  const valuesOf = (group: Group) => countOf(group) * select.columns.length
+  for (const part of inParts(groups, valuesOf, SLICE_VALUES)) {
+    const values = sumOf(part.map(valuesOf))
+    const slices = readSlices(select, slicesOf(select, values), part, reader)
     // Only a group of its own has several slices: they are read while it is consumed.
     const { value: first = [] } = await slices.next()
     for (const [at, { tags }] of part.entries()) {
-      const rows = limited(rowsOf(first[at] ?? [], slices), select.limit ?? Infinity)
+      const rows = limited(rowsOf(first[at] ?? [], slices), select.limit)
       yield { name: 'temperature', tags, columns, rows }
     }
   }
@@ -91,11 +93,11 @@ async function* rowsOf(
 }
 
 /**
- * Parts of the range with about equally many measurements, in the order of the response. All of it
- * is read whatever was counted: more may have arrived.
+ * Parts of the range with about equally many values, in the order of the response. All of it is
+ * read whatever was counted: more may have arrived.
  */
-function slicesOf({ range, isDescending }: Select, count: number): readonly TimeRange[] {
-  const slices = Math.max(1, Math.ceil(count / SLICE_MEASUREMENTS))
+function slicesOf({ range, isDescending }: Select, values: number): readonly TimeRange[] {
+  const slices = Math.max(1, Math.ceil(values / SLICE_VALUES))
   const edge = (at: number) =>
     range.startMs + Math.round(((range.stopMs - range.startMs) * at) / slices)
   const ascending = Array.from({ length: slices }, (_, at) => {
@@ -145,16 +147,4 @@ async function readSlice(
 function shown({ field, compute }: Column, rawCelsius: number, sensor: Sensor): number {
   const isRaw = field === 'raw'
   return compute(isRaw ? rawCelsius : compensate(rawCelsius, sensor.compensationCelsius))
-}
-
-async function* limited(
-  chunks: AsyncIterable<readonly Row[]>,
-  limit: number,
-): AsyncIterable<readonly Row[]> {
-  let left = limit
-  for await (const rows of chunks) {
-    yield rows.length > left ? rows.slice(0, left) : rows
-    left -= rows.length
-    if (left <= 0) return
-  }
 }

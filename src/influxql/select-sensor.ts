@@ -1,11 +1,13 @@
 // SELECT … FROM sensor: one row per sensor, as it is now, without the measurement store.
 
+import { setImmediate } from 'node:timers/promises'
 import { meanCelsius } from '../history/history-points.ts'
 import { compensate, roundCelsius } from '../domain/sensor.ts'
 import type { SensorState } from '../sensors/sensors.ts'
 import { limitSeries } from './limits.ts'
 import type { Work } from './limits.ts'
-import { knownSeries } from './series-text.ts'
+import type { Row } from './row-text.ts'
+import { limited } from './series-text.ts'
 import type { Series } from './series-text.ts'
 import type { MEASUREMENTS } from './vocabulary.ts'
 import { StatementError } from './scanner.ts'
@@ -13,6 +15,9 @@ import { selectorOf } from './statement.ts'
 import type { Column, Select } from './statement.ts'
 import type { Aggregate } from './vocabulary.ts'
 import type { Group } from './tagged-sensors.ts'
+
+/** Rows between two pauses for other work. */
+const ROWS_AT_ONCE = 1_000
 
 type Field = keyof typeof MEASUREMENTS.sensor
 
@@ -57,30 +62,43 @@ export function sensorSeries(
   const isAggregate = select.columns.some(({ aggregate }) => aggregate !== undefined)
   return groups.map(({ tags, sensors: members }) => {
     const states = members.map(({ state }) => state)
-    const rows = isAggregate ? [totalRow(select, states, moment)] : rowsOf(select, states, moment)
-    return knownSeries('sensor', columns, rows.slice(0, select.limit), tags)
+    const made = isAggregate ? totalRow(select, states, moment) : rowsOf(select, states, moment)
+    return { name: 'sensor', tags, columns, rows: limited(made, select.limit) }
   })
 }
 
-function rowsOf(select: Select, states: readonly SensorState[], moment: Moment) {
+/** Made when they are written: a client may never take those of many sensors. */
+async function* rowsOf(
+  select: Select,
+  states: readonly SensorState[],
+  moment: Moment,
+): AsyncIterable<readonly Row[]> {
   const { columns, isDescending } = select
   const atMs = timeOf(select, moment)
-  const rows = states.map((state) => [
-    atMs,
-    ...columns.map((column) => computed(column, valueOf(column, state, moment))),
-  ])
-  return isDescending ? rows.toReversed() : rows
+  const ordered = isDescending ? states.toReversed() : states
+  for (let at = 0; at < ordered.length; at += ROWS_AT_ONCE) {
+    if (at > 0) await setImmediate()
+    yield ordered
+      .slice(at, at + ROWS_AT_ONCE)
+      .map((state) => [
+        atMs,
+        ...columns.map((column) => computed(column, valueOf(column, state, moment))),
+      ])
+  }
 }
 
-function totalRow(select: Select, states: readonly SensorState[], moment: Moment) {
-  const { columns, range } = select
-  const totals = columns.map((column) => {
+async function* totalRow(
+  select: Select,
+  states: readonly SensorState[],
+  moment: Moment,
+): AsyncIterable<readonly Row[]> {
+  const totals = select.columns.map((column) => {
     const values = states.map((state) => valueOf(column, state, moment))
     const known = values.filter((value) => value !== null)
     return computed(column, total(column.aggregate, known))
   })
   const isPoint = selectorOf(select) !== undefined
-  return [isPoint ? timeOf(select, moment) : range.startMs, ...totals]
+  yield [[isPoint ? timeOf(select, moment) : select.range.startMs, ...totals]]
 }
 
 function timeOf({ range }: Select, { nowMs }: Moment): number {

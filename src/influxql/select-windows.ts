@@ -22,8 +22,8 @@ import { countMeasurements, sumOf } from './select-measurements.ts'
 import { inParts, sensorsOf } from './tagged-sensors.ts'
 import type { Group } from './tagged-sensors.ts'
 import type { Aggregate } from './vocabulary.ts'
-import { SeriesTotals } from './window-totals.ts'
-import type { FieldTotals, WindowTotals } from './window-totals.ts'
+import { BEFORE, SeriesTotals } from './window-totals.ts'
+import type { FieldTotals } from './window-totals.ts'
 
 /** Rows, or window starts, between two pauses for other work. */
 const ROWS_AT_ONCE = 1_000
@@ -48,10 +48,13 @@ const ENDS = ['first', 'last'] as const
 
 /** The windows that are read for a response. */
 interface Plan extends TimeRange {
-  /** Where each starts, ascending. */
+  /** Where each starts that is kept, ascending; of those before, only the newest is. */
   readonly startsMs: readonly number[]
-  /** How many of them are before the range: only what they carry into it is shown. */
+  /** How many of them are before the range, for a moving average. */
   readonly windowsBefore: number
+  /** From where on a previous value is carried into the range. */
+  readonly carriedFromMs: number
+  readonly grid: BucketGrid | undefined
   readonly source: 'summaries' | 'measurements' | 'total'
 }
 
@@ -99,7 +102,9 @@ async function planOf(select: Select, sensors: number, work: Work): Promise<Plan
   const { range, windowMs, timeZone } = select
   if (windowMs === undefined) {
     work.addWindows(sensors)
-    return { ...range, startsMs: [range.startMs], windowsBefore: 0, source: 'total' }
+    const startsMs = [range.startMs]
+    const carriedFromMs = range.startMs
+    return { ...range, startsMs, windowsBefore: 0, carriedFromMs, grid: undefined, source: 'total' }
   }
   const grid = windowGrid(windowMs, timeZone)
   limitWindows(grid.countOf(range), range)
@@ -108,36 +113,37 @@ async function planOf(select: Select, sensors: number, work: Work): Promise<Plan
   const ends = endsOf(select)
   if (ends.includes('last')) limitMeasuredPeriod(range, 'windows with last')
   const { startMs: shownFromMs, stopMs } = wholeWindows(range, grid)
-  const startMs = readFromMs(select, windowMs, grid, shownFromMs)
+  const keptFromMs = movedFromMs(select, grid, shownFromMs)
+  const carriedFromMs = dayBefore(select, grid, shownFromMs)
+  const startMs = Math.min(keptFromMs, carriedFromMs)
   const isMeasured = ends.length > 0 || storedMs === undefined
+  if (!isMeasured) work.addWindows((sensors * (stopMs - startMs)) / storedMs)
   const startsMs: number[] = []
-  for (let atMs = startMs; atMs < stopMs; atMs = grid.stopOf(atMs)) {
+  for (let atMs = keptFromMs; atMs < stopMs; atMs = grid.stopOf(atMs)) {
     startsMs.push(atMs)
     if (startsMs.length % ROWS_AT_ONCE === 0) await setImmediate()
   }
+  limitWindows(startsMs.length, range)
   const windowsBefore = startsMs.findIndex((atMs) => atMs >= shownFromMs)
-  work.addWindows(sensors * (isMeasured ? windowsBefore : (stopMs - startMs) / storedMs))
   const source = isMeasured ? 'measurements' : 'summaries'
-  return { startMs, stopMs, startsMs, windowsBefore, source }
+  return { startMs, stopMs, startsMs, windowsBefore, carriedFromMs, grid, source }
 }
 
-/** What is carried into the range is a day old at most, or as old as a moving average wants. */
-function readFromMs(
-  { fill, columns }: Select,
-  windowMs: number,
-  grid: BucketGrid,
-  shownFromMs: number,
-): number {
+/** A moving average begins with windows before the range. */
+function movedFromMs({ columns }: Select, grid: BucketGrid, shownFromMs: number): number {
   const windows = Math.max(...columns.map(({ movingWindows = 1 }) => movingWindows))
-  if (windows === 1 && fill !== 'previous') return shownFromMs
   let fromMs = shownFromMs
   for (let before = 1; before < windows && fromMs > EVER.startMs; before++) {
     fromMs = grid.startOf(fromMs - 1)
   }
-  // Local days are 23 to 25 hours.
-  const isDay = windowMs === DAY_MS
-  const dayAgoMs = isDay ? shownFromMs - 1 : ceilToWindow(shownFromMs - DAY_MS, windowMs)
-  return Math.min(fromMs, grid.startOf(dayAgoMs))
+  return fromMs
+}
+
+/** A previous value is at most a day old, or of the day before: local days are 23 to 25 hours. */
+function dayBefore({ fill, windowMs = 0 }: Select, grid: BucketGrid, shownFromMs: number): number {
+  if (fill !== 'previous') return shownFromMs
+  if (windowMs === DAY_MS) return grid.startOf(shownFromMs - 1)
+  return ceilToWindow(shownFromMs - DAY_MS, windowMs)
 }
 
 async function* rowsOf(
@@ -145,22 +151,44 @@ async function* rowsOf(
   plan: Plan,
   totals: FieldTotals,
 ): AsyncIterable<readonly Row[]> {
+  const { startsMs, windowsBefore } = plan
+  const { fill, isDescending, limit = Infinity } = select
   const [ofAnyField] = totals.values()
-  const read = plan.startsMs.map((_startMs, window) => window)
-  const windows = read.slice(plan.windowsBefore)
-  if (windows.every((window) => ofAnyField?.isEmpty(window) !== false)) return
-  const values = select.columns.map((column) => columnValues(column, select.fill, read, totals))
-  const hasValue = (window: number) => values.some((ofColumn) => ofColumn[window] !== null)
-  const shown = select.fill === 'none' ? windows.filter(hasValue) : windows
-  const ordered = select.isDescending ? shown.toReversed() : shown
-  const limited = ordered.slice(0, select.limit)
-  for (let at = 0; at < limited.length; at += ROWS_AT_ONCE) {
-    const chunk = limited.slice(at, at + ROWS_AT_ONCE)
-    yield chunk.map((window) => [
-      plan.startsMs[window] ?? null,
-      ...values.map((ofColumn) => ofColumn[window] ?? null),
-    ])
+  const windows = startsMs.length - windowsBefore
+  if (startsMs.every((_, at) => at < windowsBefore || ofAnyField?.isEmpty(at) !== false)) return
+  const ascending = select.columns.map((column) => columnOf(column, fill, plan, totals))
+  const columns = isDescending
+    ? await Promise.all(ascending.map((valueOf) => known(valueOf, windowsBefore, startsMs.length)))
+    : ascending
+  let rows: Row[] = []
+  for (let step = 0, shown = 0; step < windows && shown < limit; step++) {
+    const window = isDescending ? startsMs.length - 1 - step : windowsBefore + step
+    const values = columns.map((valueOf) => valueOf(window))
+    if (fill !== 'none' || values.some((value) => value !== null)) {
+      rows.push([startsMs[window]!, ...values])
+      shown++
+    }
+    if ((step + 1) % ROWS_AT_ONCE !== 0) continue
+    yield rows
+    rows = []
     await setImmediate()
+  }
+  yield rows
+}
+
+/** The value of a window; to be asked in ascending order. */
+type ValueOf = (window: number) => Value
+
+/** All values of a range of windows, to be asked in any order. */
+async function known(valueOf: ValueOf, first: number, stop: number): Promise<ValueOf> {
+  const values = new Float64Array(stop - first)
+  for (let window = first; window < stop; window++) {
+    values[window - first] = Number(valueOf(window) ?? NaN)
+    if (window % ROWS_AT_ONCE === 0) await setImmediate()
+  }
+  return (window) => {
+    const value = values[window - first] ?? NaN
+    return Number.isNaN(value) ? null : value
   }
 }
 
@@ -177,7 +205,10 @@ async function readPart(
   for (const part of totals.parts) {
     const series = { ...part, startMs, stopMs, needed: neededFor(select) }
     if (plan.source === 'measurements') {
-      for await (const chunk of reader.readRaw(series)) addMeasurements(chunk, totals, startsMs)
+      const areNoted = endsOf(select).length > 0
+      for await (const chunk of reader.readRaw(series)) {
+        addMeasurements(chunk, plan, totals, areNoted)
+      }
     } else await addSummaries(select, plan, series, { totals, reader })
   }
   return totals.ofGroups
@@ -206,13 +237,16 @@ async function addSummaries(
 
 function addMeasurements(
   points: readonly StoredPoint[],
+  { startsMs, grid }: Plan,
   totals: SeriesTotals,
-  startsMs: readonly number[],
+  areNoted: boolean,
 ): void {
   for (const point of points) {
     const window = lastAtOrBefore(startsMs, point.measuredAtMs)
-    totals.add(window, summaryOf(point))
-    totals.note(window, point)
+    const summary = summaryOf(point)
+    const startMs = window === BEFORE ? grid?.startOf(summary.startMs) : undefined
+    totals.add(window, startMs === undefined ? summary : { ...summary, startMs })
+    if (areNoted) totals.note(window, point)
   }
 }
 
@@ -224,20 +258,20 @@ function endsOf({ columns }: Select): readonly (typeof ENDS)[number][] {
   return ENDS.filter((end) => columns.some(({ aggregate }) => aggregate === end))
 }
 
-/** The values of all windows, ascending; empty ones are filled. */
-function columnValues(
-  { field, aggregate, movingWindows, compute }: Column,
+/** The values of windows; empty ones are filled. */
+function columnOf(
+  { field, aggregate, movingWindows = 1, compute }: Column,
   fill: Fill,
-  windows: readonly number[],
-  totals: ReadonlyMap<string, WindowTotals>,
-): readonly Value[] {
+  { startsMs, windowsBefore, carriedFromMs }: Plan,
+  totals: FieldTotals,
+): ValueOf {
   const ofField = totals.get(field)
   if (ofField === undefined || aggregate === undefined) throw new Error('BUG: a column of nothing')
   const ofNothing = aggregate === 'count' && fill === 'null' ? 0 : null
   const empty = typeof fill === 'number' ? fill : ofNothing
-  const averaged = movingWindows === undefined ? undefined : movingAverage(movingWindows)
+  const averaged = movingWindows > 1 ? movingAverage(movingWindows) : undefined
   let previous: number | null = null
-  return windows.map((window) => {
+  const valueOf = (window: number) => {
     let value = fill === 'previous' ? previous : empty
     if (!ofField.isEmpty(window)) {
       value = ofField.valueOf(aggregate, window)
@@ -245,7 +279,15 @@ function columnValues(
       previous = value
     }
     return value === null ? null : compute(value)
-  })
+  }
+  // Whatever the other columns need: what this one does.
+  if (averaged === undefined && fill === 'previous') valueOf(BEFORE)
+  for (let window = 0; window < windowsBefore; window++) {
+    const isAveraged = averaged !== undefined && window > windowsBefore - movingWindows
+    const isCarried = averaged === undefined && startsMs[window]! >= carriedFromMs
+    if (isAveraged || isCarried) valueOf(window)
+  }
+  return valueOf
 }
 
 /** @returns of a value and those before it; `null` before there are enough */

@@ -106,3 +106,16 @@ const CHUNK_ROWS = 1_000
 async function* inChunks(rows: readonly Row[]): AsyncIterable<readonly Row[]> {
   for (let at = 0; at < rows.length; at += CHUNK_ROWS) yield rows.slice(at, at + CHUNK_ROWS)
 }
+
+/** The first rows of a series. */
+export async function* limited(
+  chunks: AsyncIterable<readonly Row[]>,
+  limit = Infinity,
+): AsyncIterable<readonly Row[]> {
+  let left = limit
+  for await (const rows of chunks) {
+    yield rows.length > left ? rows.slice(0, left) : rows
+    left -= rows.length
+    if (left <= 0) return
+  }
+}

@@ -1,9 +1,10 @@
 // Answers SHOW: what one can query.
 
+import { setImmediate } from 'node:timers/promises'
 import { MEASUREMENTS, TAGS, isTag } from './vocabulary.ts'
 import type { Show, ShowTagValues } from './statement.ts'
-import type { Measurement } from './vocabulary.ts'
-import { knownSeries } from './series-text.ts'
+import type { Measurement, Tag } from './vocabulary.ts'
+import { knownSeries, limited } from './series-text.ts'
 import type { Row } from './row-text.ts'
 import type { Series } from './series-text.ts'
 import type { TaggedSensor } from './tagged-sensors.ts'
@@ -44,12 +45,21 @@ export function tagValueSeries(
 ): readonly Series[] {
   const known = [...new Set(keys.filter(isTag))].toSorted()
   return namesOf(measurement).map((name) => {
-    const rows = known.flatMap((tag) => {
-      const values = new Set(sensors[name].map(({ tags }) => tags[tag]))
-      return [...values].toSorted().map((value) => [tag, value])
-    })
-    return knownSeries(name, ['key', 'value'], rows.slice(0, limit))
+    const rows = limited(tagRows(known, sensors[name]), limit)
+    return { name, tags: {}, columns: ['key', 'value'], rows }
   })
+}
+
+/** Made when they are written: a client may never take those of many sensors. */
+async function* tagRows(
+  tags: readonly Tag[],
+  sensors: readonly TaggedSensor[],
+): AsyncIterable<readonly Row[]> {
+  for (const tag of tags) {
+    const values = new Set(sensors.map((sensor) => sensor.tags[tag]))
+    yield [...values].toSorted().map((value) => [tag, value])
+    await setImmediate()
+  }
 }
 
 function namesOf(measurement: string | undefined): readonly Measurement[] {

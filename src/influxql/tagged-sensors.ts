@@ -11,9 +11,6 @@ import type { Tags } from './vocabulary.ts'
 /** Work between two pauses for other work: some milliseconds. */
 const WORK_AT_ONCE = 100_000
 
-/** Work of choosing and grouping a sensor, besides that of the condition. */
-const SENSOR_WORK = 100
-
 /** Sensors whose tags are made between two pauses. */
 const TAGGED_AT_ONCE = 200
 
@@ -54,10 +51,10 @@ export async function chosenSensors(
   condition: Condition,
   work: Work,
 ): Promise<readonly TaggedSensor[]> {
+  work.addSensors(sensors.length)
   const chosen: TaggedSensor[] = []
   let sliceEnd = work.done + WORK_AT_ONCE
   for (const sensor of sensors) {
-    work.add(SENSOR_WORK)
     if (condition(sensor.tags, work)) chosen.push(sensor)
     if (work.done < sliceEnd) continue
     await setImmediate()

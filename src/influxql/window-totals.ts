@@ -8,9 +8,23 @@ import { sensorsOf } from './tagged-sensors.ts'
 import type { Group } from './tagged-sensors.ts'
 import type { Aggregate } from './vocabulary.ts'
 
-interface Noted {
-  readonly atMs: number
-  readonly celsius: number
+/** The newest window before those that are kept each. */
+export const BEFORE = -1
+
+/** The first or last measurement of each window. */
+class Ends {
+  readonly atMs: Float64Array
+  readonly celsius: Float64Array
+
+  constructor(windows: number) {
+    this.atMs = new Float64Array(windows).fill(NaN)
+    this.celsius = new Float64Array(windows)
+  }
+
+  set(place: number, atMs: number, celsius: number): void {
+    this.atMs[place] = atMs
+    this.celsius[place] = celsius
+  }
 }
 
 /**
@@ -19,63 +33,92 @@ interface Noted {
  */
 export class WindowTotals {
   readonly #common: number | undefined
+  /** Of `BEFORE`, behind the others. */
+  readonly #placeBefore: number
+  #beforeMs = -Infinity
   readonly #counts: Float64Array
   readonly #sums: Float64Array
   readonly #mins: Float64Array
   readonly #maxs: Float64Array
-  readonly #firsts = new Map<number, Noted>()
-  readonly #lasts = new Map<number, Noted>()
+  #firsts: Ends | undefined
+  #lasts: Ends | undefined
 
   /** @param compensations of the sensors to be added */
   constructor(windows: number, compensations: readonly number[]) {
     const [first = 0] = compensations
     this.#common = compensations.every((celsius) => celsius === first) ? first : undefined
-    this.#counts = new Float64Array(windows)
-    this.#sums = new Float64Array(windows)
-    this.#mins = new Float64Array(windows).fill(Infinity)
-    this.#maxs = new Float64Array(windows).fill(-Infinity)
+    this.#placeBefore = windows
+    this.#counts = new Float64Array(windows + 1)
+    this.#sums = new Float64Array(windows + 1)
+    this.#mins = new Float64Array(windows + 1).fill(Infinity)
+    this.#maxs = new Float64Array(windows + 1).fill(-Infinity)
   }
 
+  /** Of windows before those that are kept, only the newest counts. */
   add(window: number, summary: WindowSummary, compensation: number): void {
+    if (window === BEFORE) {
+      if (summary.startMs < this.#beforeMs) return
+      if (summary.startMs > this.#beforeMs) this.#clearBefore(summary.startMs)
+    }
+    const place = this.#placeOf(window)
     const shift = this.#common === undefined ? compensation : 0
     const { count, sum, min, max } = summary
-    this.#counts[window]! += count
-    this.#sums[window]! += shift === 0 ? sum : steadySum(sum) + shift * count
-    this.#mins[window] = Math.min(this.#mins[window]!, compensate(min, shift))
-    this.#maxs[window] = Math.max(this.#maxs[window]!, compensate(max, shift))
+    this.#counts[place]! += count
+    this.#sums[place]! += shift === 0 ? sum : steadySum(sum) + shift * count
+    this.#mins[place] = Math.min(this.#mins[place]!, compensate(min, shift))
+    this.#maxs[place] = Math.max(this.#maxs[place]!, compensate(max, shift))
   }
 
-  /** A single measurement; those at one time in their order. */
-  note(window: number, atMs: number, celsius: number, compensation: number): void {
-    const shift = this.#common === undefined ? compensation : 0
-    const noted = { atMs, celsius: compensate(celsius, shift) }
-    if (atMs < (this.#firsts.get(window)?.atMs ?? Infinity)) this.#firsts.set(window, noted)
-    if (atMs >= (this.#lasts.get(window)?.atMs ?? -Infinity)) this.#lasts.set(window, noted)
+  /** A single measurement that has been added; those at one time in their order. */
+  note(window: number, atMs: number, rawCelsius: number, compensation: number): void {
+    if (window === BEFORE && atMs < this.#beforeMs) return
+    const windows = this.#placeBefore + 1
+    const firsts = (this.#firsts ??= new Ends(windows))
+    const lasts = (this.#lasts ??= new Ends(windows))
+    const place = this.#placeOf(window)
+    const celsius = compensate(rawCelsius, this.#common === undefined ? compensation : 0)
+    if (!(atMs >= firsts.atMs[place]!)) firsts.set(place, atMs, celsius)
+    if (!(atMs < lasts.atMs[place]!)) lasts.set(place, atMs, celsius)
   }
 
   isEmpty(window: number): boolean {
-    return this.#counts[window] === 0
+    return this.#counts[this.#placeOf(window)] === 0
   }
 
   /** @param window must not be empty */
   valueOf(aggregate: Aggregate, window: number): number | null {
+    const place = this.#placeOf(window)
+    if (aggregate === 'first') return this.#endOf(this.#firsts, place)
+    if (aggregate === 'last') return this.#endOf(this.#lasts, place)
     const common = this.#common ?? 0
-    const count = this.#counts[window]!
-    const sum = this.#sums[window]!
-    const [min, max] = [this.#mins[window]!, this.#maxs[window]!]
-    // A sensor that was deleted after it was counted has none.
-    const shown = (noted?: Noted) => (noted ? compensate(noted.celsius, common) : null)
-    const values = {
-      count: () => count,
-      sum: () => roundCelsius(steadySum(sum) + common * count),
-      mean: () => meanCelsius({ sum, count }, common),
-      min: () => compensate(min, common),
-      max: () => compensate(max, common),
-      spread: () => roundCelsius(max - min),
-      first: () => shown(this.#firsts.get(window)),
-      last: () => shown(this.#lasts.get(window)),
-    }
-    return values[aggregate]()
+    const [min, max] = [this.#mins[place]!, this.#maxs[place]!]
+    if (aggregate === 'min') return compensate(min, common)
+    if (aggregate === 'max') return compensate(max, common)
+    if (aggregate === 'spread') return roundCelsius(max - min)
+    const [count, sum] = [this.#counts[place]!, this.#sums[place]!]
+    if (aggregate === 'mean') return meanCelsius({ sum, count }, common)
+    return aggregate === 'count' ? count : roundCelsius(steadySum(sum) + common * count)
+  }
+
+  /** A sensor that was deleted after it was counted has none. */
+  #endOf(ends: Ends | undefined, place: number): number | null {
+    if (ends === undefined || Number.isNaN(ends.atMs[place]!)) return null
+    return compensate(ends.celsius[place]!, this.#common ?? 0)
+  }
+
+  #placeOf(window: number): number {
+    return window === BEFORE ? this.#placeBefore : window
+  }
+
+  #clearBefore(startMs: number): void {
+    const place = this.#placeBefore
+    this.#beforeMs = startMs
+    this.#counts[place] = 0
+    this.#sums[place] = 0
+    this.#mins[place] = Infinity
+    this.#maxs[place] = -Infinity
+    this.#firsts?.set(place, NaN, 0)
+    this.#lasts?.set(place, NaN, 0)
   }
 }
 

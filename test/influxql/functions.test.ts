@@ -14,6 +14,8 @@ import { onEachStore } from '../support/stores.ts'
 const DAY_MS = 24 * HOUR_MS
 const RUNS = 15
 const WINDOWS_MS = [1, 7, 10, 60, 180, 1_440].map((minutes) => minutes * MINUTE_MS)
+/** Windows of an average that reaches far back, which must not change the other columns. */
+const FAR = 20
 const SENSORS = ["sensor_id = '1'", "sensor_id = '2'", "sensor_id != '9'"]
 const EVER = `time >= ${START_MS - DAY_MS}ms AND time < ${STOP_MS + DAY_MS}ms`
 
@@ -87,20 +89,21 @@ describe('the functions of InfluxQL', () => {
           expect(await rowsOf(`SELECT ${selector}(temp) ${where}`)).to.deep.equal(expected)
         }
         const fromMs = floorToWindow(startMs, windowMs)
-        const means = (await meansOf(sensors, windowMs)).filter(({ atMs }) => {
-          return atMs >= fromMs - Math.max(DAY_MS, (moving - 1) * windowMs) && atMs < stopMs
-        })
+        const means = await meansOf(sensors, windowMs)
         const windows = rowsFrom(means, { fromMs, stopMs, windowMs, moving })
         const isEmpty = windows.every(({ f }) => f === null)
         const select = `SELECT mean(temp) * 1.8 + 32 AS f, spread(temp),
-          moving_average(mean(temp), ${moving}) ${where} GROUP BY time(${windowMs / 1_000}s)`
+          moving_average(mean(temp), ${moving}) AS moving,
+          moving_average(mean(temp), ${FAR}) AS far ${where} GROUP BY time(${windowMs / 1_000}s)`
         const filled = isEmpty ? [] : windows
         expect(await rowsOf(select)).to.deep.equal(filled)
         const none = filled.filter(({ f }) => f !== null)
         expect(await rowsOf(`${select} fill(none)`)).to.deep.equal(none)
-        const before = means.findLast(({ atMs }) => atMs < fromMs)
-        const carried = carry(filled, before === undefined ? {} : valuesAt(before, means, moving))
+        const before = means.findLast(({ atMs }) => atMs < fromMs && atMs >= fromMs - DAY_MS)
+        const carried = carry(filled, before)
         expect(await rowsOf(`${select} fill(previous)`)).to.deep.equal(carried)
+        const newest = `${select} fill(previous) ORDER BY time DESC LIMIT 5`
+        expect(await rowsOf(newest)).to.deep.equal(carried.toReversed().slice(0, 5))
       }
       await fc.assert(fc.asyncProperty(question, property), { numRuns: RUNS })
     })
@@ -117,10 +120,11 @@ const ORDERS: Readonly<Record<string, (one: Point, other: Point) => number>> = {
 interface Values {
   readonly f: number | null
   readonly spread: number | null
-  readonly moving_average: number | null
+  readonly moving: number | null
+  readonly far: number | null
 }
 
-const NOTHING: Values = { f: null, spread: null, moving_average: null }
+const NOTHING: Values = { f: null, spread: null, moving: null, far: null }
 
 /** Every window of a range. */
 function rowsFrom(
@@ -131,27 +135,28 @@ function rowsFrom(
   return Array.from({ length: Math.ceil((stopMs - fromMs) / windowMs) }, (_, window) => {
     const time = fromMs + window * windowMs
     const mean = means.find(({ atMs }) => atMs === time)
-    return { time, ...(mean === undefined ? NOTHING : valuesAt(mean, means, moving)) }
+    if (mean === undefined) return { time, ...NOTHING }
+    const averageOf = (count: number) => {
+      const since = means.filter(({ atMs }) => atMs >= fromMs - (count - 1) * windowMs)
+      const recent = since.slice(0, since.indexOf(mean) + 1).slice(-count)
+      const sum = recent.reduce((total, { temp }) => total + temp, 0)
+      return recent.length < count ? null : round(sum / count)
+    }
+    return { time, ...valuesOf(mean), moving: averageOf(moving), far: averageOf(FAR) }
   })
 }
 
-function valuesAt(mean: Mean, means: readonly Mean[], moving: number): Values {
-  const recent = means.slice(0, means.indexOf(mean) + 1).slice(-moving)
-  const sum = recent.reduce((total, { temp }) => total + temp, 0)
-  return {
-    f: mean.temp * 1.8 + 32,
-    spread: mean.spread,
-    moving_average: recent.length < moving ? null : round(sum / moving),
-  }
+function valuesOf({ temp, spread }: Mean) {
+  return { f: temp * 1.8 + 32, spread }
 }
 
 /** Empty windows have what the one before has. */
-function carry(rows: readonly Values[], before: Partial<Values>): readonly Values[] {
-  let previous: Partial<Values> = before
+function carry(rows: readonly Values[], before: Mean | undefined): readonly Values[] {
+  let previous: Partial<Values> = before === undefined ? {} : valuesOf(before)
   return rows.map((row) => {
     const carried = row.f === null ? { ...row, ...previous } : row
-    const { f, spread, moving_average: moving } = carried
-    previous = { f, spread, moving_average: moving }
+    const { f, spread, moving, far } = carried
+    previous = { f, spread, moving, far }
     return carried
   })
 }

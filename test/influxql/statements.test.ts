@@ -171,7 +171,7 @@ describe('InfluxQL', () => {
     ['SELECT temp INTO x FROM sensor', /^at character 13: statements only read/],
     ['SELECT temp FROM sensor; DROP x', /^at character 26: expected SELECT or SHOW/],
     ['SELECT temp FROM sensor SELECT', /the end of the statement, but it says "SELECT"/],
-    [Array(51).fill('SHOW MEASUREMENTS').join(';'), /at most 50 statements/],
+    [Array(27).fill('SHOW MEASUREMENTS').join(';'), /at most 26 statements/],
     [
       `SHOW MEASUREMENTS;SELECT temp FROM temperature WHERE time > now() - 8d`,
       /^statement 2: .*7 days/,
@@ -224,6 +224,8 @@ describe('InfluxQL', () => {
       GROUP BY time(1m)`,
       /1,296,030 values, at most 1,000,000/,
     ],
+    [`SELECT ${Array(33).fill('raw').join()} FROM temperature`, /^33 fields .*, at most 32/],
+    [`SELECT temp AS "${'n'.repeat(129)}" FROM sensor`, /a name has at most 128 characters/],
     [`SHOW MEASUREMENTS ${' '.repeat(70_000)}`, /at most 65536 bytes/],
   ]
   for (const [q, message] of REFUSED) {
@@ -249,6 +251,8 @@ describe('InfluxQL', () => {
     const writer = await service.createToken('a@example.org', { scopes: ['measurements:write'] })
     expect((await as(`Token ${writer}`)).status).to.equal(403)
     expect((await as('Token thd_live_x', '/query?q=SHOW+DATABASES')).status).to.equal(200)
+    const two = '/query?q=CREATE+DATABASE+x;SHOW+TAG+KEYS'
+    expect((await as('Token thd_live_x', two)).status).to.equal(401)
     const put = await send(service.url, { method: 'DELETE', path: query })
     expect([put.status, put.headers.allow]).to.deep.equal([405, 'GET, HEAD, POST'])
   })
@@ -326,6 +330,19 @@ describe('InfluxQL', () => {
     ])
     const { messages: none } = await ask(service.url, token, 'SELECT max(temp) FROM sensor')
     expect(none).to.equal(undefined)
+  })
+
+  it('has a time that InfluxDB knows, however far away the bounds are', async () => {
+    for (const bounds of ['time < now() - 99999999999w', 'time > now() + 99999999999w']) {
+      const q = `SELECT count(temp) FROM sensor WHERE ${bounds}`
+      const path = `/query?q=${encodeURIComponent(q)}`
+      const { body } = await send(service.url, {
+        path,
+        headers: { authorization: `Token ${token}` },
+      })
+      const [[time]] = body.results[0].series[0].values
+      expect(time).to.match(/^(1677|1678|2262)-\d\d-\d\dT/)
+    }
   })
 
   it('lists tags of what was measured in a time, and of all that are there', async () => {

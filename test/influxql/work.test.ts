@@ -87,6 +87,20 @@ describe('the work of a statement', () => {
     })
   }
 
+  it('is bounded for many statements about all sensors', async () => {
+    const nowMs = Date.UTC(2026, 10, 20)
+    const asked = { userId: 1, nowMs, timedText: rowTextOf('ms') }
+    const statements = readStatements(Array(6).fill('SELECT temp FROM sensor').join(';'), nowMs)
+    await answerStatements(statements.slice(0, 5), asked, sources)
+    const error: unknown = await answerStatements(statements, asked, sources).catch(
+      (reason: unknown) => reason,
+    )
+    expect((error as StatementError).message).to.equal(
+      'statement 6: 60,000 sensors for all statements, at most 50,000: fewer statements at a ' +
+        'time would fit',
+    )
+  })
+
   it('lets others run more often the more it is', async () => {
     const few = await turnsUntilAnswer("sn!='x'")
     const many = await turnsUntilAnswer(repeated(150, "sn!='x'", 'AND'))

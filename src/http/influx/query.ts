@@ -97,9 +97,9 @@ export class Queries {
 function openResults(statement: string): readonly object[] | undefined {
   if (statement.length > OPEN_STATEMENT_CHARACTERS_MAX) return undefined
   const text = statement.trim().toLowerCase()
-  const [verb, object, ...rest] = (text.endsWith(';') ? text.slice(0, -1) : text)
-    .trimEnd()
-    .split(/\s+/)
+  const one = (text.endsWith(';') ? text.slice(0, -1) : text).trimEnd()
+  if (one.includes(';')) return undefined
+  const [verb, object, ...rest] = one.split(/\s+/)
   if (verb === 'create' && object === 'database' && rest.length > 0) return [{ statement_id: 0 }]
   if (verb !== 'show' || object !== 'databases' || rest.length > 0) return undefined
   const series = [{ name: 'databases', columns: ['name'], values: [[DATABASE]] }]

@@ -26,17 +26,10 @@ const READ_RAW = `
   WHERE sensor_id = ? AND (measured_at_ms, tie_break_ns) > (?, ?) AND measured_at_ms < ?
   ORDER BY measured_at_ms, tie_break_ns LIMIT ${CHUNK_ROWS}`
 
-const oneBy = (order: string) => `
+const endBy = (direction: 'ASC' | 'DESC') => `
   SELECT measured_at_ms, tie_break_ns, temp_celsius FROM measurements
   WHERE sensor_id = ? AND measured_at_ms >= ? AND measured_at_ms < ?
-  ORDER BY ${order} LIMIT 1`
-
-const READ_ONE: Readonly<Record<Selector, string>> = {
-  first: oneBy('measured_at_ms, tie_break_ns'),
-  last: oneBy('measured_at_ms DESC, tie_break_ns DESC'),
-  min: oneBy('temp_celsius, measured_at_ms, tie_break_ns'),
-  max: oneBy('temp_celsius DESC, measured_at_ms, tie_break_ns'),
-}
+  ORDER BY measured_at_ms ${direction}, tie_break_ns ${direction} LIMIT 1`
 
 /** The window that has the lowest or highest measurement of some. */
 const windowBy = (table: SummaryTable, order: string) => `
@@ -63,7 +56,7 @@ export class SqliteMeasurementReader implements MeasurementReader {
   readonly #db: Connection
   readonly #onDamaged: (problem: string) => void
   readonly #raw
-  readonly #one
+  readonly #ends
   /** By window length. */
   readonly #extremeIn: ReadonlyMap<number, ReturnType<typeof prepareExtremes>>
   /** By window length. */
@@ -78,8 +71,8 @@ export class SqliteMeasurementReader implements MeasurementReader {
     this.#onDamaged = onDamaged
     this.#db = openForReading(file)
     this.#raw = this.#db.prepare<number[], RawRow>(READ_RAW).raw()
-    const one = (selector: Selector) => this.#db.prepare<number[], RawRow>(READ_ONE[selector]).raw()
-    this.#one = { first: one('first'), last: one('last'), min: one('min'), max: one('max') }
+    const end = (order: 'ASC' | 'DESC') => this.#db.prepare<number[], RawRow>(endBy(order)).raw()
+    this.#ends = { first: end('ASC'), last: end('DESC') }
     this.#extremeIn = new Map([
       [DAY_MS, prepareExtremes(this.#db, 'day_summaries')],
       [HOUR_MS, prepareExtremes(this.#db, 'hour_summaries')],
@@ -116,39 +109,51 @@ export class SqliteMeasurementReader implements MeasurementReader {
 
   async *readOne(range: SeriesRange, selector: Selector): AsyncIterable<readonly StoredPoint[]> {
     const turn = turns()
-    const isExtreme = selector === 'min' || selector === 'max'
     for (const sensorId of range.sensorIds) {
-      const [row] = this.#read(sensorId, () =>
-        isExtreme
-          ? this.#extremes(sensorId, range, selector)
-          : this.#one[selector].all(sensorId, range.startMs, range.stopMs),
-      )
-      if (row !== undefined) yield [pointOf(sensorId, row)]
+      const isExtreme = selector === 'min' || selector === 'max'
+      const point = isExtreme
+        ? await this.#extreme(sensorId, range, selector)
+        : this.#end(sensorId, range, selector)
+      if (point !== undefined) yield [point]
       await turn(isExtreme ? CHUNK_ROWS : 1)
     }
   }
 
-  /** The best first: by the windows of which one has the extreme, the coarsest first. */
-  #extremes(
+  #end(sensorId: number, { startMs, stopMs }: TimeRange, selector: 'first' | 'last') {
+    const end = this.#ends[selector]
+    const [row] = this.#read(sensorId, () => end.all(sensorId, startMs, stopMs))
+    return row && pointOf(sensorId, row)
+  }
+
+  /** By the windows of which one has the extreme, the coarsest first. */
+  async #extreme(
     sensorId: number,
     range: TimeRange,
     selector: 'min' | 'max',
     windowsMs = STRETCH_WINDOWS_MS,
-  ): RawRow[] {
-    const rows: RawRow[] = []
-    for (const { windowMs, startMs, stopMs } of stretchesOf(range, windowsMs)) {
+  ): Promise<StoredPoint | undefined> {
+    let best: StoredPoint | undefined
+    const add = (point: StoredPoint | undefined) => {
+      if (point === undefined) return
+      const sign = selector === 'min' ? 1 : -1
+      const isBetter = best === undefined || sign * (point.rawCelsius - best.rawCelsius) < 0
+      if (isBetter) best = point
+    }
+    for (const { windowMs, ...stretch } of stretchesOf(range, windowsMs)) {
       if (windowMs === undefined) {
-        rows.push(...this.#one[selector].all(sensorId, startMs, stopMs))
+        const raw = this.readRaw({ sensorIds: [sensorId], ...stretch })
+        for await (const points of raw) points.forEach(add)
         continue
       }
-      const atMs = this.#extremeIn.get(windowMs)?.[selector].get(sensorId, startMs, stopMs)
+      const extremeIn = this.#extremeIn.get(windowMs)?.[selector]
+      const { startMs, stopMs } = stretch
+      const [atMs] = this.#read(sensorId, () => extremeIn?.all(sensorId, startMs, stopMs) ?? [])
       if (atMs === undefined) continue
-      const finer = windowsMs.filter((finerMs) => finerMs < windowMs)
       const inside = { startMs: atMs, stopMs: atMs + windowMs }
-      rows.push(...this.#extremes(sensorId, inside, selector, finer))
+      const finer = windowsMs.filter((finerMs) => finerMs < windowMs)
+      add(await this.#extreme(sensorId, inside, selector, finer))
     }
-    const sign = selector === 'min' ? 1 : -1
-    return rows.toSorted(([, , one], [, , other]) => sign * (one - other))
+    return best
   }
 
   readWindows(range: SeriesRange, windowMs: number): AsyncIterable<readonly WindowSummary[]> {
