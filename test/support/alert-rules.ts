@@ -27,6 +27,9 @@ export interface AlertRule {
   readonly isPaused: boolean
   readonly condition: string
   readonly execErrState: string
+  readonly for: string
+  readonly keepFiringFor?: string
+  readonly missing_series_evals_to_resolve?: number
   readonly data: readonly {
     readonly refId: string
     readonly datasourceUid: string

@@ -10,6 +10,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { stringify } from 'yaml'
 import { freePort } from './free-port.ts'
 import { until } from './until.ts'
 
@@ -34,35 +35,42 @@ export interface GrafanaOrder {
   readonly token: string
   /** Changes the text of a file of the provisioning. */
   readonly change?: (text: string) => string
+  /** Where each alert is posted, by itself and at once. */
+  readonly webhook?: string
 }
 
 export class GrafanaServer {
-  readonly url: string
+  readonly #port: number
   readonly #directory: string
-  readonly #child: ChildProcess
+  #child: ChildProcess
   #log = ''
 
-  private constructor(url: string, directory: string, child: ChildProcess) {
-    this.url = url
+  private constructor(port: number, directory: string) {
+    this.#port = port
     this.#directory = directory
-    this.#child = child
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.on('data', (chunk: Buffer) => (this.#log += chunk.toString()))
-    }
+    this.#child = this.#spawn()
   }
 
   /** Starts one that knows Thermolog alone, as beside docker-compose.replicas.yml. */
   static async start(order: GrafanaOrder): Promise<GrafanaServer> {
     const directory = await mkdtemp(join(tmpdir(), 'thermolog-grafana-'))
     await provision(directory, order)
-    const port = await freePort()
+    const server = new GrafanaServer(await freePort(), directory)
+    await server.#waitUntilReady()
+    return server
+  }
+
+  #spawn(): ChildProcess {
+    const directory = this.#directory
     const settings = {
       GF_SERVER_HTTP_ADDR: '127.0.0.1',
-      GF_SERVER_HTTP_PORT: String(port),
+      GF_SERVER_HTTP_PORT: String(this.#port),
       GF_PATHS_DATA: join(directory, 'data'),
       GF_PATHS_LOGS: join(directory, 'logs'),
       GF_PATHS_PLUGINS: join(directory, 'plugins'),
       GF_PATHS_PROVISIONING: join(directory, 'provisioning'),
+      // When its Alertmanager learns of what is provisioned.
+      GF_UNIFIED_ALERTING_ALERTMANAGER_CONFIG_POLL_INTERVAL: '1s',
       GF_SECURITY_ADMIN_PASSWORD: PASSWORD,
       GF_ANALYTICS_REPORTING_ENABLED: 'false',
       GF_ANALYTICS_CHECK_FOR_UPDATES: 'false',
@@ -74,9 +82,10 @@ export class GrafanaServer {
       env: { PATH: process.env['PATH'], HOME: directory, ...settings },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    const server = new GrafanaServer(`http://127.0.0.1:${port}`, directory, child)
-    await server.#waitUntilReady()
-    return server
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => (this.#log += chunk.toString()))
+    }
+    return child
   }
 
   /** Lines that tell of an error. */
@@ -89,7 +98,7 @@ export class GrafanaServer {
 
   async ask(path: string, body?: object): Promise<{ status: number; body: unknown }> {
     const credentials = Buffer.from(`admin:${PASSWORD}`).toString('base64')
-    const answer = await fetch(this.url + path, {
+    const answer = await fetch(`http://127.0.0.1:${this.#port}${path}`, {
       method: body === undefined ? 'GET' : 'POST',
       headers: { authorization: `Basic ${credentials}`, 'content-type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -98,12 +107,21 @@ export class GrafanaServer {
     return { status: answer.status, body: await answer.json() }
   }
 
+  async restart(): Promise<void> {
+    await this.#end()
+    this.#child = this.#spawn()
+    await this.#waitUntilReady()
+  }
+
   async stop(): Promise<void> {
-    if (this.#child.exitCode === null) {
-      this.#child.kill('SIGTERM')
-      await once(this.#child, 'exit')
-    }
+    await this.#end()
     await rm(this.#directory, { recursive: true, force: true })
+  }
+
+  async #end(): Promise<void> {
+    if (this.#child.exitCode !== null) return
+    this.#child.kill('SIGTERM')
+    await once(this.#child, 'exit')
   }
 
   async #waitUntilReady(): Promise<void> {
@@ -122,7 +140,10 @@ export class GrafanaServer {
   }
 }
 
-async function provision(directory: string, { url, token, change }: GrafanaOrder): Promise<void> {
+async function provision(
+  directory: string,
+  { url, token, change, webhook }: GrafanaOrder,
+): Promise<void> {
   const secrets = join(directory, 'secrets')
   await mkdir(secrets)
   await writeFile(join(secrets, 'thermolog-token'), `${token}\n`)
@@ -139,4 +160,13 @@ async function provision(directory: string, { url, token, change }: GrafanaOrder
       .replaceAll('/var/lib/thermolog/dashboards', join(DASHBOARDS, 'thermolog'))
     await writeFile(path, change?.(text) ?? text)
   }
+  if (webhook === undefined) return
+  const told = join(directory, 'provisioning/alerting/told.yml')
+  await writeFile(told, stringify(toldBy(webhook)))
+}
+
+function toldBy(url: string): object {
+  const receivers = [{ uid: 'told', type: 'webhook', settings: { url } }]
+  const route = { receiver: 'told', group_by: ['...'], group_wait: '1s', group_interval: '1s' }
+  return { apiVersion: 1, contactPoints: [{ name: 'told', receivers }], policies: [route] }
 }
