@@ -11,7 +11,7 @@ import { onEachStore } from '../support/stores.ts'
 import { until } from '../support/until.ts'
 
 const SENSORS = 1_001
-const LISTS = ['Measurements of each sensor', 'Chosen sensors, warmest first']
+const LISTS = ['Measurements of each sensor', 'Chosen sensors, warmest first (${unit:text})']
 
 describe('the lists of the Grafana dashboards', () => {
   onEachStore((start) => {
@@ -41,6 +41,7 @@ describe('the lists of the Grafana dashboards', () => {
           .replace('$timeFilter', range)
           .replace('$__interval', '1m')
           .replace('${sensors:pipe}', '[0-9]+')
+          .replaceAll('${unit:raw}', '1.8 + 32')
         const isWhole = async () => {
           const { error, rows } = await ask(service.url, token, query)
           expect(error, panel.title).to.equal(undefined)

@@ -15,7 +15,11 @@ const HOUR_MS = 3_600_000
 const FIRED_MS_MAX = 120_000
 const USUAL_SENSORS = 995
 const SENSOR_RULES = ['Sensor too warm', 'Sensor too cold', 'Sensor silent']
-const VARIABLES: Readonly<Record<string, string>> = { sensor: '2', sensors: '[0-9]+' }
+const VARIABLES: Readonly<Record<string, string>> = {
+  sensor: '2',
+  sensors: '[0-9]+',
+  unit: '1.8 + 32',
+}
 
 interface Frame {
   readonly schema: { readonly fields: readonly { readonly labels?: Record<string, string> }[] }

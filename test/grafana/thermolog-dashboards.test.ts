@@ -13,7 +13,7 @@ import {
   fillFleet,
   instant,
 } from '../support/fleet.ts'
-import { readDashboards, THERMOLOG_UIDS } from '../support/grafana.ts'
+import { choicesOf, readDashboards, THERMOLOG_UIDS } from '../support/grafana.ts'
 import type { Panel } from '../support/grafana.ts'
 import { send } from '../support/http.ts'
 import { ask } from '../support/influxql.ts'
@@ -30,20 +30,32 @@ const INTERVAL = '1h'
 /** A compensation by which the sensor that is silent is the warmest. */
 const DIED_WARM = 60
 const CHOSEN = ['1', '2']
-const VARIABLES: Readonly<Record<string, string>> = {
-  sensor: '1',
-  sensors: CHOSEN.join('|'),
-}
+const CELSIUS = '1 + 0'
+const FAHRENHEIT = '1.8 + 32'
 
 const dashboards = readDashboards().filter(({ uid }) => THERMOLOG_UIDS.includes(uid))
 
-function asSent(query: string, fromMs = FROM_MS): string {
+function asSent(query: string, { fromMs = FROM_MS, unit = CELSIUS } = {}): string {
+  const variables: Readonly<Record<string, string>> = {
+    sensor: '1',
+    sensors: CHOSEN.join('|'),
+    unit,
+  }
   const text = query
     .replaceAll('$timeFilter', `time >= ${fromMs}ms and time <= ${TO_MS}ms`)
     .replaceAll('$__interval', INTERVAL)
-    .replaceAll(/\$\{(\w+)(?::\w+)?\}/g, (whole, name: string) => VARIABLES[name] ?? whole)
+    .replaceAll(/\$\{(\w+)(?::\w+)?\}/g, (whole, name: string) => variables[name] ?? whole)
   expect(text, 'what nothing replaces').not.to.match(/\$(?!\/)/)
   return text
+}
+
+/** To millionths, which is what the API gives. */
+function rounded(row: Row, names: ReadonlySet<string>, change = (value: number) => value): Row {
+  const entries = Object.entries(row).map(([name, value]) => {
+    const isChanged = names.has(name) && typeof value === 'number'
+    return [name, isChanged ? Number(change(value).toFixed(6)) : value]
+  })
+  return Object.fromEntries(entries)
 }
 
 describe('the Grafana dashboards of Thermolog', () => {
@@ -85,7 +97,7 @@ describe('the Grafana dashboards of Thermolog', () => {
     }
     const panelOf = (dashboard: string, title: string): Panel => {
       const panels = dashboards.find((one) => one.title === dashboard)?.panels ?? []
-      const panel = panels.find((one) => one.title === title)
+      const panel = panels.find((one) => one.title.replace(' (${unit:text})', '') === title)
       if (panel === undefined) throw new Error(`${dashboard} has no panel ${title}`)
       return panel
     }
@@ -118,6 +130,26 @@ describe('the Grafana dashboards of Thermolog', () => {
           expect(
             values.map((value) => pattern.exec(String(value))?.groups?.['value']),
           ).to.have.members(['1', '2', String(sensors.at(-1)?.id)])
+        }
+      }
+    })
+
+    it('show every temperature in °F too, and nothing else', async () => {
+      for (const { panels, templating } of dashboards) {
+        const units = templating.list.filter(({ name }) => name === 'unit')
+        expect(units.map(choicesOf)).to.deep.equal([{ '°C': CELSIUS, '°F': FAHRENHEIT }])
+        for (const { query } of panels.flatMap(({ targets }) => targets)) {
+          const inCelsius = await rowsOf(asSent(query))
+          const inFahrenheit = await rowsOf(asSent(query, { unit: FAHRENHEIT }))
+          const temps = new Set(
+            [...query.matchAll(/(?:(min|mean|max)\()?"temp"/g)].map(([, name = 'temp']) => name),
+          )
+          expect(
+            inFahrenheit.map((row) => rounded(row, temps)),
+            query,
+          ).to.deep.equal(
+            inCelsius.map((row) => rounded(row, temps, (celsius) => celsius * 1.8 + 32)),
+          )
         }
       }
     })
@@ -168,7 +200,7 @@ describe('the Grafana dashboards of Thermolog', () => {
     it('fire for each sensor that is silent, and for no other', async () => {
       const firing: Record<string, readonly unknown[]> = {}
       for (const rule of readAlertRules()) {
-        const asked = (q: string) => ask(service.url, token, asSent(q, TO_MS - HOUR_MS))
+        const asked = (q: string) => ask(service.url, token, asSent(q, { fromMs: TO_MS - HOUR_MS }))
         firing[rule.title] = await firingOf(rule, asked)
       }
       expect(firing).to.deep.equal({
@@ -183,7 +215,7 @@ describe('the Grafana dashboards of Thermolog', () => {
       const query = queryOf('Sensor', 'Single values')
       service.clock.set(instant(STOP_MS + 20 * DAY_MS))
       expect(column(await rowsOf(asSent(query)), 'temp')).to.have.lengthOf(raw.length)
-      const { error } = await ask(service.url, token, asSent(query, TO_MS - 8 * DAY_MS))
+      const { error } = await ask(service.url, token, asSent(query, { fromMs: TO_MS - 8 * DAY_MS }))
       expect(error).to.match(/at most 7 days/)
     })
   })

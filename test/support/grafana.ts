@@ -83,6 +83,12 @@ export function readDashboards(): Dashboard[] {
     .map((file) => JSON.parse(readFileSync(new URL(file, DASHBOARDS), 'utf8')) as Dashboard)
 }
 
+/** What can be chosen of a custom variable, by the text that says it. */
+export function choicesOf({ query }: Variable): Readonly<Record<string, string>> {
+  const text = typeof query === 'string' ? query : query.query
+  return Object.fromEntries(text.split(', ').map((choice) => choice.split(' : ')))
+}
+
 /** The uid of the data source that `${name}` is where they are provisioned. */
 export function provisionedUid({ templating }: Dashboard, uid: string): string {
   const variable = templating.list.find(({ name }) => uid === `\${${name}}`)
