@@ -7,7 +7,6 @@ import type { SensorState } from '../sensors/sensors.ts'
 import { limitSeries } from './limits.ts'
 import type { Work } from './limits.ts'
 import type { Row } from './row-text.ts'
-import { limited } from './series-text.ts'
 import type { Series } from './series-text.ts'
 import type { MEASUREMENTS } from './vocabulary.ts'
 import { StatementError } from './scanner.ts'
@@ -62,8 +61,8 @@ export function sensorSeries(
   const isAggregate = select.columns.some(({ aggregate }) => aggregate !== undefined)
   return groups.map(({ tags, sensors: members }) => {
     const states = members.map(({ state }) => state)
-    const made = isAggregate ? totalRow(select, states, moment) : rowsOf(select, states, moment)
-    return { name: 'sensor', tags, columns, rows: limited(made, select.limit) }
+    const rows = isAggregate ? totalRow(select, states, moment) : rowsOf(select, states, moment)
+    return { name: 'sensor', tags, columns, rows }
   })
 }
 
@@ -73,9 +72,9 @@ async function* rowsOf(
   states: readonly SensorState[],
   moment: Moment,
 ): AsyncIterable<readonly Row[]> {
-  const { columns, isDescending } = select
+  const { columns, isDescending, limit } = select
   const atMs = timeOf(select, moment)
-  const ordered = isDescending ? states.toReversed() : states
+  const ordered = (isDescending ? states.toReversed() : states).slice(0, limit)
   for (let at = 0; at < ordered.length; at += ROWS_AT_ONCE) {
     if (at > 0) await setImmediate()
     yield ordered

@@ -38,31 +38,23 @@ export async function* answerText(
   results: readonly Result[],
   timedText: RowText,
 ): AsyncIterable<Buffer> {
-  let piece = ''
-  for await (const text of textsOf(results, timedText)) {
-    piece += text
-    if (piece.length < PIECE_CHARACTERS) continue
-    yield Buffer.from(piece)
-    piece = ''
-    await setImmediate()
+  let piece = '{"results":['
+  for (const [id, { series, warnings }] of results.entries()) {
+    piece += `${id === 0 ? '' : ','}{"statement_id":${id}`
+    for await (const text of textsOf(series, timedText)) {
+      piece += text
+      if (piece.length < PIECE_CHARACTERS) continue
+      yield Buffer.from(piece)
+      piece = ''
+      await setImmediate()
+    }
+    const messages = warnings.map((text) => ({ level: 'warning', text }))
+    piece += messages.length > 0 ? `,"messages":${JSON.stringify(messages)}}` : '}'
   }
-  yield Buffer.from(piece)
+  yield Buffer.from(`${piece}]}\n`)
 }
 
-async function* textsOf(results: readonly Result[], timedText: RowText): AsyncIterable<string> {
-  for (const [id, result] of results.entries()) {
-    yield `${id === 0 ? '{"results":[' : ','}{"statement_id":${id}`
-    yield* textsOfSeries(result.series, timedText)
-    const messages = result.warnings.map((text) => ({ level: 'warning', text }))
-    yield messages.length > 0 ? `,"messages":${JSON.stringify(messages)}}` : '}'
-  }
-  yield ']}\n'
-}
-
-async function* textsOfSeries(
-  series: AsyncIterable<Series>,
-  timedText: RowText,
-): AsyncIterable<string> {
+async function* textsOf(series: AsyncIterable<Series>, timedText: RowText): AsyncIterable<string> {
   let before = ',"series":['
   for await (const one of series) {
     const rowText = one.columns[0] === 'time' ? timedText : JSON.stringify

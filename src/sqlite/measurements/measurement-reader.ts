@@ -32,9 +32,10 @@ const endBy = (direction: 'ASC' | 'DESC') => `
   ORDER BY measured_at_ms ${direction}, tie_break_ns ${direction} LIMIT 1`
 
 /** The window that has the lowest or highest measurement of some. */
-const windowBy = (table: SummaryTable, order: string) => `
-  SELECT start_ms FROM ${table}
-  WHERE sensor_id = ? AND start_ms >= ? AND start_ms < ? ORDER BY ${order}, start_ms LIMIT 1`
+const windowBy = (table: SummaryTable, value: string, order: 'ASC' | 'DESC') => `
+  SELECT start_ms, ${value} FROM ${table}
+  WHERE sensor_id = ? AND start_ms >= ? AND start_ms < ?
+  ORDER BY ${value} ${order}, start_ms LIMIT 1`
 
 /** Other work runs after about as many rows as a chunk has; to look for some costs this many. */
 const LOOK_ROWS = 20
@@ -49,6 +50,11 @@ const STRETCH_WINDOWS_MS = [DAY_MS, HOUR_MS, MINUTE_MS]
 
 /** Sorts before every tie-break of a millisecond. */
 const NO_TIE_BREAK = -1
+
+/** Where the extreme of a range may be. */
+type Candidate = { readonly celsius: number } & (
+  { readonly point: StoredPoint } | { readonly startMs: number; readonly windowMs: number }
+)
 
 type RawRow = [measuredAtMs: number, tieBreakNs: number, celsius: number]
 
@@ -132,28 +138,40 @@ export class SqliteMeasurementReader implements MeasurementReader {
     selector: 'min' | 'max',
     windowsMs = STRETCH_WINDOWS_MS,
   ): Promise<StoredPoint | undefined> {
-    let best: StoredPoint | undefined
-    const add = (point: StoredPoint | undefined) => {
-      if (point === undefined) return
-      const sign = selector === 'min' ? 1 : -1
-      const isBetter = best === undefined || sign * (point.rawCelsius - best.rawCelsius) < 0
-      if (isBetter) best = point
+    const sign = selector === 'min' ? 1 : -1
+    let best: Candidate | undefined
+    for (const stretch of stretchesOf(range, windowsMs)) {
+      const found =
+        stretch.windowMs === undefined
+          ? await this.#extremePoint(sensorId, stretch, sign)
+          : this.#extremeWindow(sensorId, { ...stretch, windowMs: stretch.windowMs }, selector)
+      if (found && sign * (found.celsius - (best?.celsius ?? sign * Infinity)) < 0) best = found
     }
-    for (const { windowMs, ...stretch } of stretchesOf(range, windowsMs)) {
-      if (windowMs === undefined) {
-        const raw = this.readRaw({ sensorIds: [sensorId], ...stretch })
-        for await (const points of raw) points.forEach(add)
-        continue
+    if (best === undefined || 'point' in best) return best?.point
+    const { windowMs, startMs } = best
+    const finer = windowsMs.filter((finerMs) => finerMs < windowMs)
+    return this.#extreme(sensorId, { startMs, stopMs: startMs + windowMs }, selector, finer)
+  }
+
+  async #extremePoint(sensorId: number, range: TimeRange, sign: 1 | -1) {
+    let best: { readonly celsius: number; readonly point: StoredPoint } | undefined
+    for await (const points of this.readRaw({ sensorIds: [sensorId], ...range })) {
+      for (const point of points) {
+        const celsius = point.rawCelsius
+        if (best === undefined || sign * (celsius - best.celsius) < 0) best = { celsius, point }
       }
-      const extremeIn = this.#extremeIn.get(windowMs)?.[selector]
-      const { startMs, stopMs } = stretch
-      const [atMs] = this.#read(sensorId, () => extremeIn?.all(sensorId, startMs, stopMs) ?? [])
-      if (atMs === undefined) continue
-      const inside = { startMs: atMs, stopMs: atMs + windowMs }
-      const finer = windowsMs.filter((finerMs) => finerMs < windowMs)
-      add(await this.#extreme(sensorId, inside, selector, finer))
     }
     return best
+  }
+
+  #extremeWindow(
+    sensorId: number,
+    { windowMs, startMs, stopMs }: TimeRange & { readonly windowMs: number },
+    selector: 'min' | 'max',
+  ): Candidate | undefined {
+    const extremeIn = this.#extremeIn.get(windowMs)?.[selector]
+    const [row] = this.#read(sensorId, () => extremeIn?.all(sensorId, startMs, stopMs) ?? [])
+    return row && { celsius: row[1], startMs: row[0], windowMs }
   }
 
   readWindows(range: SeriesRange, windowMs: number): AsyncIterable<readonly WindowSummary[]> {
@@ -228,8 +246,9 @@ function prepareSummaries(db: Connection, table: SummaryTable) {
 }
 
 function prepareExtremes(db: Connection, table: SummaryTable) {
-  const prepare = (order: string) => db.prepare<number[], number>(windowBy(table, order)).pluck()
-  return { min: prepare('min_celsius'), max: prepare('max_celsius DESC') }
+  const prepare = (value: string, order: 'ASC' | 'DESC') =>
+    db.prepare<number[], [startMs: number, celsius: number]>(windowBy(table, value, order)).raw()
+  return { min: prepare('min_celsius', 'ASC'), max: prepare('max_celsius', 'DESC') }
 }
 
 function pointOf(sensorId: number, [measuredAtMs, , rawCelsius]: RawRow): StoredPoint {
