@@ -1,6 +1,7 @@
 // Answers statements from the user's sensors and their histories.
 
 import type { HistoryReader } from '../history/read-history.ts'
+import type { Sensor } from '../domain/sensor.ts'
 import { formatInstant } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
@@ -119,12 +120,11 @@ class Answering {
   }
 
   async #read(select: Select, shown: readonly Group[]): Promise<Result> {
-    const { history, measurements } = this.#sources
+    const { measurements } = this.#sources
     const { range, read } = await this.#reading(select, shown)
     // After all checks that need no store, and before anything is counted there.
-    const isReadable = await history.areReadable(sensorsOf(shown), range)
-    const series = await read(measurements)
-    return { series, warnings: isReadable ? [] : [NOT_ALL] }
+    const warnings = await this.#warnings(sensorsOf(shown), range)
+    return { series: await read(measurements), warnings }
   }
 
   async #tagValues(statement: ShowTagValues): Promise<Result> {
@@ -139,17 +139,21 @@ class Answering {
 
   /** Which of the sensors have been measured in a range. */
   async #measuredIn(range: TimeRange, sensors: readonly TaggedSensor[]) {
-    const { history, measurements } = this.#sources
+    const { measurements } = this.#sources
     const asked = sensors.map(({ state }) => state.sensor)
-    this.#work.addWindows(asked.length)
-    const isReadable = await history.areReadable(asked, range)
+    this.#work.take('windows', asked.length)
+    const warnings = await this.#warnings(asked, range)
     const measured = new Set<number>()
     const series = { sensorIds: asked.map(({ id }) => id), ...range }
     for await (const chunk of measurements.readOne(series, 'first')) {
       for (const { sensorId } of chunk) measured.add(sensorId)
     }
     const temperature = sensors.filter(({ state }) => measured.has(state.sensor.id))
-    return { temperature, warnings: isReadable ? [] : [NOT_ALL] }
+    return { temperature, warnings }
+  }
+
+  async #warnings(sensors: readonly Sensor[], range: TimeRange): Promise<readonly string[]> {
+    return (await this.#sources.history.areReadable(sensors, range)) ? [] : [NOT_ALL]
   }
 
   async #meant({ where }: Select | ShowTagValues): Promise<readonly TaggedSensor[]> {

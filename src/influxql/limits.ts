@@ -17,9 +17,6 @@ export const movingWindowsMax = 1_000
 const windowsMax = 50_000
 const seriesMax = 10_000
 const seriesWindowsMax = 1_000_000
-const valuesMax = 1_000_000
-const windowsReadMax = 10_000_000
-const measurementsReadMax = 10_000_000
 const measuredPeriodMsMax = 7 * DAY_MS
 
 /** Work of conditions: less than half a second. */
@@ -27,6 +24,25 @@ const workMax = 20_000_000
 
 /** Work of one of several conditions on one sensor, besides that of its regular expression. */
 export const CONDITION_WORK = 10
+
+/** What all statements of a request take together. */
+const SHARED = {
+  values: {
+    of: 'values',
+    most: 1_000_000,
+    remedy: 'fewer sensors, longer windows or a shorter range',
+  },
+  windows: {
+    of: 'windows of all sensors to read',
+    most: 10_000_000,
+    remedy: 'fewer sensors or a shorter range',
+  },
+  measurements: {
+    of: 'measurements to read',
+    most: 10_000_000,
+    remedy: 'fewer sensors, windows of 1m or a shorter range',
+  },
+} as const
 
 /** Suggested windows, finest first. */
 const SUGGESTED: readonly (readonly [name: string, ms: number])[] = [
@@ -76,13 +92,11 @@ export function limitMeasuredPeriod({ startMs, stopMs }: TimeRange, what: string
   throw new StatementError(`${what} cover at most 7 days; ${remedy}`)
 }
 
-/** What the statements of a request take together. */
+/** What the statements of a request have taken so far. */
 export class Work {
   #conditions = 0
   #sensors = 0
-  #values = 0
-  #windows = 0
-  #measurements = 0
+  readonly #taken = { values: 0, windows: 0, measurements: 0 }
 
   /** Done by conditions; reading one character is 1. */
   get done(): number {
@@ -106,28 +120,11 @@ export class Work {
     throw tooMany(this.#sensors, 'sensors for all statements', sensorsMax, remedy)
   }
 
-  /** @throws StatementError if a response has too many values */
-  addValues(values: number): void {
-    this.#values += values
-    if (this.#values <= valuesMax) return
-    const remedy = 'fewer sensors, longer windows or a shorter range'
-    throw tooMany(this.#values, 'values', valuesMax, remedy)
-  }
-
-  /** @throws StatementError if too many windows of too many sensors would be read */
-  addWindows(windows: number): void {
-    this.#windows += windows
-    if (this.#windows <= windowsReadMax) return
-    const remedy = 'fewer sensors or a shorter range'
-    throw tooMany(this.#windows, 'windows of all sensors to read', windowsReadMax, remedy)
-  }
-
-  /** @throws StatementError if too many single measurements would be read */
-  addMeasurements(measurements: number): void {
-    this.#measurements += measurements
-    if (this.#measurements <= measurementsReadMax) return
-    const remedy = 'fewer sensors, windows of 1m or a shorter range'
-    throw tooMany(this.#measurements, 'measurements to read', measurementsReadMax, remedy)
+  /** @throws StatementError if a response has too much, or too much would be read for it */
+  take(what: keyof typeof SHARED, count: number): void {
+    this.#taken[what] += count
+    const { of, most, remedy } = SHARED[what]
+    if (this.#taken[what] > most) throw tooMany(this.#taken[what], of, most, remedy)
   }
 }
 

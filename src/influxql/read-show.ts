@@ -1,8 +1,8 @@
 // SHOW, after its first word:
 //
 //   show    = DATABASES | RETENTION POLICIES [ on ]
-//           | MEASUREMENTS [ on ] [ WITH MEASUREMENT ( '=' name | '=~' /regex/ ) ]
-//           | FIELD KEYS [ on ] [ from ] | TAG KEYS [ on ] [ from ]
+//           | MEASUREMENTS [ WITH MEASUREMENT ( '=' name | '=~' /regex/ ) ]
+//           | FIELD KEYS [ from ] | TAG KEYS [ from ]
 //           | TAG VALUES [ on ] [ from ]
 //             WITH KEY ( '=' name | IN '(' name { ',' name } ')' )
 //   on      = ON name
@@ -53,7 +53,6 @@ class ShowReader {
   }
 
   #measurements(): Show {
-    this.#skipDatabase()
     const isMeant = this.#scanner.skipWord('WITH') ? this.#meant() : () => true
     return this.#shown('measurements', undefined, isMeant)
   }
@@ -73,7 +72,6 @@ class ShowReader {
 
   #keys(kind: 'field keys' | 'tag keys'): Show {
     this.#scanner.word('KEYS')
-    this.#skipDatabase()
     return this.#shown(kind, this.#from())
   }
 

@@ -12,7 +12,7 @@ import type { Row } from './row-text.ts'
 import { limited } from './series-text.ts'
 import type { Reading, Series } from './series-text.ts'
 import type { Column, Select } from './statement.ts'
-import { inParts, sensorsOf } from './tagged-sensors.ts'
+import { compensationOf, inParts, sensorsOf } from './tagged-sensors.ts'
 import type { Group } from './tagged-sensors.ts'
 
 const ONLY_COUNTS = new Set<never>()
@@ -29,21 +29,25 @@ export function measurementSeries(select: Select, groups: readonly Group[], work
   limitMeasuredPeriod(range, 'single measurements')
   limitSeries(groups.length, 1)
   const read = async (reader: MeasurementReader) => {
-    const counts = await countMeasurements(reader, sensorsOf(groups), range)
-    work.addMeasurements(sumOf(counts.values()))
+    const counts = await countMeasurements(reader, sensorsOf(groups), range, work)
     const countOf = (group: Group) => sumOf(sensorsOf([group]).map(({ id }) => counts.get(id) ?? 0))
     const rows = sumOf(groups.map((group) => Math.min(countOf(group), limit)))
-    work.addValues(rows * select.columns.length)
+    work.take('values', rows * select.columns.length)
     return seriesOf(select, groups, countOf, reader)
   }
   return { range, read }
 }
 
-/** How many measurements each sensor has in a range. */
+/**
+ * How many measurements each sensor has in a range, which are then read.
+ *
+ * @throws StatementError if there are too many
+ */
 export async function countMeasurements(
   reader: MeasurementReader,
   sensors: readonly Sensor[],
   { startMs, stopMs }: TimeRange,
+  work: Work,
 ): Promise<ReadonlyMap<number, number>> {
   const counts = new Map<number, number>()
   const sensorIds = sensors.map(({ id }) => id)
@@ -55,10 +59,11 @@ export async function countMeasurements(
   })) {
     for (const { sensorId, count } of chunk) counts.set(sensorId, count)
   }
+  work.take('measurements', sumOf(counts.values()))
   return counts
 }
 
-export function sumOf(counts: Iterable<number>): number {
+function sumOf(counts: Iterable<number>): number {
   let sum = 0
   for (const count of counts) sum += count
   return sum
@@ -145,6 +150,5 @@ async function readSlice(
 }
 
 function shown({ field, compute }: Column, rawCelsius: number, sensor: Sensor): number {
-  const isRaw = field === 'raw'
-  return compute(isRaw ? rawCelsius : compensate(rawCelsius, sensor.compensationCelsius))
+  return compute(compensate(rawCelsius, compensationOf(field, sensor)))
 }

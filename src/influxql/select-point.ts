@@ -9,7 +9,7 @@ import type { Work } from './limits.ts'
 import { knownSeries } from './series-text.ts'
 import type { Reading, Series } from './series-text.ts'
 import type { Select } from './statement.ts'
-import { inParts, sensorsOf } from './tagged-sensors.ts'
+import { compensationOf, inParts, sensorsOf } from './tagged-sensors.ts'
 import type { Group } from './tagged-sensors.ts'
 
 /** Sensors that are asked for at once. */
@@ -36,8 +36,8 @@ export function pointSeries(
   work: Work,
 ): Reading {
   limitSeries(groups.length, 1)
-  work.addValues(groups.length)
-  work.addWindows(sensorsOf(groups).length)
+  work.take('values', groups.length)
+  work.take('windows', sensorsOf(groups).length)
   return {
     range: select.range,
     read: async (reader) => seriesOf(select, selector, groups, reader),
@@ -58,11 +58,10 @@ async function* seriesOf(
       for (const point of chunk) stored.set(point.sensorId, point)
     }
     for (const group of part) {
-      const points = sensorsOf([group]).flatMap(({ id, compensationCelsius }): Point[] => {
-        const point = stored.get(id)
+      const points = sensorsOf([group]).flatMap((sensor): Point[] => {
+        const point = stored.get(sensor.id)
         if (point === undefined) return []
-        const compensation = column.field === 'raw' ? 0 : compensationCelsius
-        const celsius = compensate(point.rawCelsius, compensation)
+        const celsius = compensate(point.rawCelsius, compensationOf(column.field, sensor))
         return [{ atMs: point.measuredAtMs, celsius }]
       })
       const rows = points

@@ -56,7 +56,7 @@ export function sensorSeries(
   }
   limitSeries(groups.length, 1)
   const sensors = groups.reduce((sum, group) => sum + group.sensors.length, 0)
-  work.addValues(sensors * select.columns.length)
+  work.take('values', sensors * select.columns.length)
   const columns = ['time', ...select.columns.map(({ name }) => name)]
   const isAggregate = select.columns.some(({ aggregate }) => aggregate !== undefined)
   return groups.map(({ tags, sensors: members }) => {

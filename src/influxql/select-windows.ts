@@ -18,7 +18,7 @@ import type { Work } from './limits.ts'
 import type { Row, Value } from './row-text.ts'
 import type { Reading, Series } from './series-text.ts'
 import type { Column, Fill, Select } from './statement.ts'
-import { countMeasurements, sumOf } from './select-measurements.ts'
+import { countMeasurements } from './select-measurements.ts'
 import { inParts, sensorsOf } from './tagged-sensors.ts'
 import type { Group } from './tagged-sensors.ts'
 import type { Aggregate } from './vocabulary.ts'
@@ -70,14 +70,11 @@ export async function windowSeries(
   const sensors = sensorsOf(groups)
   const plan = await planOf(select, sensors.length, work)
   const windows = plan.startsMs.length - plan.windowsBefore
-  limitSeries(groups.length, windows)
+  limitSeries(groups.length, plan.startsMs.length)
   const rows = Math.min(windows, select.limit ?? Infinity) * groups.length
-  work.addValues(rows * select.columns.length)
+  work.take('values', rows * select.columns.length)
   const read = async (reader: MeasurementReader) => {
-    if (plan.source === 'measurements') {
-      const counts = await countMeasurements(reader, sensors, plan)
-      work.addMeasurements(sumOf(counts.values()))
-    }
+    if (plan.source === 'measurements') await countMeasurements(reader, sensors, plan, work)
     return seriesOf(select, plan, groups, reader)
   }
   return { range: plan, read }
@@ -101,7 +98,7 @@ async function* seriesOf(
 async function planOf(select: Select, sensors: number, work: Work): Promise<Plan> {
   const { range, windowMs, timeZone } = select
   if (windowMs === undefined) {
-    work.addWindows(sensors)
+    work.take('windows', sensors)
     const startsMs = [range.startMs]
     const carriedFromMs = range.startMs
     return { ...range, startsMs, windowsBefore: 0, carriedFromMs, grid: undefined, source: 'total' }
@@ -117,7 +114,7 @@ async function planOf(select: Select, sensors: number, work: Work): Promise<Plan
   const carriedFromMs = dayBefore(select, grid, shownFromMs)
   const startMs = Math.min(keptFromMs, carriedFromMs)
   const isMeasured = ends.length > 0 || storedMs === undefined
-  if (!isMeasured) work.addWindows((sensors * (stopMs - startMs)) / storedMs)
+  if (!isMeasured) work.take('windows', (sensors * (stopMs - startMs)) / storedMs)
   const startsMs: number[] = []
   for (let atMs = keptFromMs; atMs < stopMs; atMs = grid.stopOf(atMs)) {
     startsMs.push(atMs)

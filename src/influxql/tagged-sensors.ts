@@ -89,6 +89,11 @@ export function sensorsOf(groups: readonly Group[]): readonly Sensor[] {
   return groups.flatMap(({ sensors }) => sensors.map(({ state }) => state.sensor))
 }
 
+/** What a field of a sensor's measurements adds to them. */
+export function compensationOf(field: string, { compensationCelsius }: Sensor): number {
+  return field === 'raw' ? 0 : compensationCelsius
+}
+
 /**
  * Consecutive groups that are read together: up to a weight of `weightMax`, at least one.
  *

@@ -4,7 +4,7 @@ import { meanCelsius, steadySum } from '../history/history-points.ts'
 import type { SeriesRange, StoredPoint, WindowSummary } from '../domain/history.ts'
 import { compensate, roundCelsius } from '../domain/sensor.ts'
 import type { Sensor } from '../domain/sensor.ts'
-import { sensorsOf } from './tagged-sensors.ts'
+import { compensationOf, sensorsOf } from './tagged-sensors.ts'
 import type { Group } from './tagged-sensors.ts'
 import type { Aggregate } from './vocabulary.ts'
 
@@ -185,8 +185,4 @@ export class SeriesTotals {
     for (const { id, own } of targets) this.#targets.set(id, own)
     return totals
   }
-}
-
-function compensationOf(field: string, { compensationCelsius }: Sensor): number {
-  return field === 'raw' ? 0 : compensationCelsius
 }

@@ -16,7 +16,7 @@ import {
 import { choicesOf, readDashboards, THERMOLOG_UIDS } from '../support/grafana.ts'
 import type { Panel } from '../support/grafana.ts'
 import { send } from '../support/http.ts'
-import { ask } from '../support/influxql.ts'
+import { ask, askRows } from '../support/influxql.ts'
 import type { Row } from '../support/influxql.ts'
 import type { TestService } from '../support/service.ts'
 import { onEachStore } from '../support/stores.ts'
@@ -90,11 +90,7 @@ describe('the Grafana dashboards of Thermolog', () => {
     })
     after(() => service?.stop())
 
-    const rowsOf = async (q: string): Promise<readonly Row[]> => {
-      const { error, rows } = await ask(service.url, token, q)
-      expect(error, q).to.equal(undefined)
-      return rows
-    }
+    const rowsOf = (q: string) => askRows(service.url, token, q)
     const panelOf = (dashboard: string, title: string): Panel => {
       const panels = dashboards.find((one) => one.title === dashboard)?.panels ?? []
       const panel = panels.find((one) => one.title.replace(' (${unit:text})', '') === title)

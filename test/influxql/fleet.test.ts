@@ -5,7 +5,7 @@
 import { expect } from 'chai'
 import { HOUR_MS, MINUTE_MS, STOP_MS, instant } from '../support/fleet.ts'
 import { send, sendBatches } from '../support/http.ts'
-import { ask } from '../support/influxql.ts'
+import { ask, askRows } from '../support/influxql.ts'
 import type { Row } from '../support/influxql.ts'
 import type { TestService } from '../support/service.ts'
 import { onEachStore } from '../support/stores.ts'
@@ -47,11 +47,7 @@ describe('a fleet of a thousand', () => {
       expect(error, q).to.equal(undefined)
       return series
     }
-    const rowsOf = async (q: string): Promise<readonly Row[]> => {
-      const { error, rows } = await ask(service.url, token, q)
-      expect(error, q).to.equal(undefined)
-      return rows
-    }
+    const rowsOf = (q: string) => askRows(service.url, token, q)
     const histories = async (query: string): Promise<readonly Series[]> => {
       const ids = Array.from({ length: SENSORS }, (_, at) => SENSORS - at)
       const found: Series[] = []

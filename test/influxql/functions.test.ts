@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { floorToWindow } from '../../src/domain/time.ts'
 import { HOUR_MS, MINUTE_MS, START_MS, STOP_MS, fillFleet } from '../support/fleet.ts'
-import { ask } from '../support/influxql.ts'
+import { askRows } from '../support/influxql.ts'
 import type { Row } from '../support/influxql.ts'
 import type { TestService } from '../support/service.ts'
 import { onEachStore } from '../support/stores.ts'
@@ -57,11 +57,7 @@ describe('the functions of InfluxQL', () => {
     })
     after(() => service?.stop())
 
-    const rowsOf = async (q: string): Promise<readonly Row[]> => {
-      const { error, rows } = await ask(service.url, token, q)
-      expect(error, q).to.equal(undefined)
-      return rows
-    }
+    const rowsOf = (q: string) => askRows(service.url, token, q)
     const pointsOf = async (sensors: string): Promise<readonly Point[]> => {
       const rows = await rowsOf(`SELECT temp FROM temperature WHERE ${sensors} AND ${EVER}`)
       return rows.map(({ time, temp }) => ({ atMs: Number(time), temp: Number(temp) }))

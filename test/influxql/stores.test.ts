@@ -13,7 +13,7 @@ import {
   instant,
 } from '../support/fleet.ts'
 import { send } from '../support/http.ts'
-import { ask } from '../support/influxql.ts'
+import { askRows } from '../support/influxql.ts'
 import type { Row } from '../support/influxql.ts'
 import type { TestService } from '../support/service.ts'
 import { onEachStore } from '../support/stores.ts'
@@ -37,11 +37,7 @@ describe('the numbers of InfluxQL', () => {
     })
     after(() => service?.stop())
 
-    const rowsOf = async (q: string, as = token): Promise<readonly Row[]> => {
-      const { error, rows } = await ask(service.url, as, q)
-      expect(error).to.equal(undefined)
-      return rows
-    }
+    const rowsOf = (q: string, as = token) => askRows(service.url, as, q)
     const history = async (query: string): Promise<Row[]> => {
       const range = `from=${instant(FROM_MS)}&to=${instant(TO_MS)}`
       const path = `/api/v1/sensors/1/measurements?${range}&${query}`

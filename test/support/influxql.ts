@@ -1,5 +1,6 @@
 // Statements as Grafana sends them, and their answers as rows.
 
+import { expect } from 'chai'
 import { send } from './http.ts'
 import type { TestAnswer } from './http.ts'
 
@@ -32,6 +33,13 @@ export async function ask(url: string, token: string, q: string): Promise<Influx
     },
   })
   return readAnswer(answer)
+}
+
+/** The rows of an answer that must be one. */
+export async function askRows(url: string, token: string, q: string): Promise<readonly Row[]> {
+  const { error, rows } = await ask(url, token, q)
+  expect(error, q).to.equal(undefined)
+  return rows
 }
 
 export function readAnswer({ status, headers, body }: TestAnswer): InfluxqlAnswer {
