@@ -19,7 +19,6 @@ import { measureLines } from './lines.ts'
 import { measureMixed } from './mixed.ts'
 import { printTable } from './report.ts'
 import type { Figure } from './report.ts'
-import { measureCitus } from './citus.ts'
 import { measurePostgres } from './postgres.ts'
 import { measurePressure } from './pressure.ts'
 import { measureSingles } from './singles.ts'
@@ -51,7 +50,6 @@ const measures: Readonly<Record<string, () => Promise<Figure[]>>> = {
   'influx-history': () => measureInfluxHistory(),
   pressure: async () => [...(await measureHostile(seconds)), ...(await measurePressure(seconds))],
   postgres: () => measurePostgres(seconds),
-  citus: () => measureCitus(seconds),
   ledger: () => measureLedger(seconds, events),
 }
 const names = values.only?.split(',') ?? Object.keys(measures)

@@ -10,7 +10,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { processorMsOf } from '../test/support/processor-time.ts'
 
 const PROGRAM = fileURLToPath(new URL('../src/thermolog.js', import.meta.url))
 /** The user whose daemons send. */
@@ -25,7 +24,6 @@ export interface MeasuredService {
   /** The most memory it has had, in bytes; NaN where the system does not tell. */
   peakMemoryBytes(): number
   residentBytes(): number
-  processorMs(): number
   /** Whether its process has not ended. */
   isAlive(): boolean
   /** Measurements that are acknowledged and not yet in the measurement store. */
@@ -67,7 +65,6 @@ export async function startMeasured(
     dataDir,
     peakMemoryBytes: () => memory('VmHWM'),
     residentBytes: () => memory('VmRSS'),
-    processorMs: () => processorMsOf(child.pid ?? 0).ownMs,
     isAlive: () => child.exitCode === null && child.signalCode === null,
     backlog: async () => {
       const response = await fetch(`http://127.0.0.1:${port}/readyz`)

@@ -20,7 +20,6 @@ import {
   startOpenIdProvider,
 } from '../test/support/openid-provider.ts'
 import type { SignInProvider } from '../test/support/openid-provider.ts'
-import { DemoCluster } from './citus.ts'
 import { backfill, FLEET, nameSensors, startFleet } from './fleet.ts'
 import type { Target } from './fleet.ts'
 import { findDatabase, startProxy } from './replicas.ts'
@@ -44,24 +43,17 @@ const ENVIRONMENT: NodeJS.ProcessEnv = {
 }
 interface Options {
   readonly replicas?: number
-  readonly citus?: true
   readonly phone?: true
   /** Of your app. */
   readonly redirectUri?: readonly string[]
 }
 
-const REPLICAS_ON_CITUS = 3
 const WRONG_USAGE = 2
 const SEND_EVERY_MS = 2_000
 /** Leaves for the provider at once, which asks nobody. */
 const SIGNED_IN_URL = `${PAGE_URL}#/sign-in/demo`
 
 const WEEK_BY_DAY = '/api/v1/sensors/1/measurements?bucket=day&tz=Europe/Berlin'
-
-/** Whose sensors send. */
-interface User extends Target {
-  readonly name: string
-}
 
 const run = promisify(execFile)
 
@@ -70,14 +62,11 @@ async function thermolog(...args: string[]): Promise<string> {
   return stdout.trim()
 }
 
-async function createUser(email: string): Promise<{ name: string; token: string }> {
-  // Fails where the user is there; where something else is wrong, so does what follows.
-  await thermolog('user', 'create', '--email', email, '--name', 'Demo').catch(() => undefined)
-  const order = ['token', 'create', '--user', email, '--name', 'demo', '--expires', '1d']
-  return { name: email, token: await thermolog(...order) }
+async function createOwner(): Promise<string> {
+  // Fails where the owner is there; where something else is wrong, so does what follows.
+  await thermolog('user', 'create', '--email', OWNER, '--name', 'Demo').catch(() => undefined)
+  return thermolog('token', 'create', '--user', OWNER, '--name', 'demo', '--expires', '1d')
 }
-
-const createNeighbour = (count: number) => createUser(`neighbour${count}@example.org`)
 
 /** Signs in as an app does: from then on links of the owner are good, too. */
 async function createMobileToken(url: string): Promise<string> {
@@ -137,12 +126,11 @@ function explainProcesses(services: readonly ChildProcess[]): string {
   return services.length > 1 ? `\nKill one of the processes ${pids}: the others go on.\n` : ''
 }
 
-/** @param killing what can be killed */
-function explain({ url, token }: Target, killing: string): string {
+function explain({ url, token }: Target, services: readonly ChildProcess[]): string {
   const header = `-H 'Authorization: Bearer ${token}'`
   return `
 Ready. ${FLEET.length} sensors send every ${SEND_EVERY_MS / 1000} s; Ctrl-C ends it.
-${killing}
+${explainProcesses(services)}
   ${SIGNED_IN_URL}     the chart page, signed in
 
 Paste these into another terminal:
@@ -211,7 +199,7 @@ function daysAgo(days: number): string {
 function listenInNetwork(replicas: number): string | undefined {
   const address = networkAddress()
   if (address === undefined) return 'this machine is in no network, where a phone could reach it'
-  if (replicas > 0) return 'not with --replicas or --citus, which only this machine can reach'
+  if (replicas > 0) return 'not with --replicas, which only this machine can reach'
   ENVIRONMENT['HOST'] = '0.0.0.0'
   ENVIRONMENT['PUBLIC_URL'] = `http://${address}:${PORT}`
   return undefined
@@ -224,7 +212,6 @@ function readOptions(): Options {
     .option('--phone', 'for phones in this network, with a link as a QR code')
     .option('--redirect-uri <uri>', 'your app can sign in, too; repeat it for several', collect)
     .option('--replicas <count>', 'so many processes, on one PostgreSQL', readCount)
-    .option('--citus', 'on a PostgreSQL that is spread over two workers')
     .addHelpText(
       'after',
       '\nPORT and DATA_DIR in the environment choose others. See docs/mobile.md.',
@@ -245,7 +232,7 @@ function readCount(text: string): number {
 
 async function main(): Promise<void> {
   const options = readOptions()
-  const { redirectUri = [], replicas = options.citus ? REPLICAS_ON_CITUS : 0 } = options
+  const { redirectUri = [], replicas = 0 } = options
   const redirectUris = [...redirectUri, PAGE_URL]
   ENVIRONMENT['MOBILE_REDIRECT_URIS'] = redirectUris.join(',')
   const trouble = options.phone ? listenInNetwork(replicas) : undefined
@@ -254,11 +241,9 @@ async function main(): Promise<void> {
     process.exitCode = 1
     return
   }
-  const cluster = options.citus ? await DemoCluster.start() : undefined
-  const database = cluster ?? (replicas > 0 ? await findDatabase() : undefined)
+  const database = replicas > 0 ? await findDatabase() : undefined
   if (database !== undefined) ENVIRONMENT['DATABASE_URL'] = database.url
-  const owner = await createUser(OWNER)
-  const users = (await cluster?.spread(owner, createNeighbour)) ?? [owner]
+  const token = await createOwner()
   const provider = await startOpenIdProvider(
     { clients: [publicClient(...redirectUris)] },
     PROVIDER_PORT,
@@ -266,24 +251,21 @@ async function main(): Promise<void> {
   provider.people.set('demo', { email: OWNER, email_verified: true, name: 'Demo' })
   const { services, url: boundUrl, closeProxy } = await startServices(replicas)
   const url = options.phone ? new URL(PAGE_URL).origin : boundUrl
+  const target = { url, token }
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
   const ended = Promise.all(services.map((service) => once(service, 'exit')))
   void ended.then(() => stopping.abort())
   const mobileToken = await createMobileToken(url)
-  const killing = explainProcesses(services) + ((await cluster?.explain(users)) ?? '')
-  const explanation = [
-    explain({ url, token: owner.token }, killing),
-    explainToApps(url, mobileToken),
-  ]
+  const explanation = [explain(target, services), explainToApps(url, mobileToken)]
   if (options.phone) {
     explanation.push(explainToPhones(await thermolog('user', 'link', OWNER, '--expires', '24h')))
   }
   const simulated = async () => {
-    await simulatePast({ url, token: owner.token })
+    await simulatePast(target)
     process.stdout.write(explanation.join(''))
     openBrowser()
-    await Promise.all(users.map((user) => simulateNow({ ...user, url }, stopping.signal)))
+    await simulateNow(target, stopping.signal)
   }
   await simulated().catch((error: unknown) => {
     // The service may be gone before we are.
@@ -305,14 +287,14 @@ async function simulatePast(target: Target): Promise<void> {
 }
 
 /** Says when measurements begin to wait, and when they no longer do. */
-async function simulateNow({ name, ...target }: User, stopping: AbortSignal): Promise<void> {
+async function simulateNow(target: Target, stopping: AbortSignal): Promise<void> {
   const send = startFleet(target)
   let wereStored = true
   for (;;) {
     const areStored = await send()
     if (areStored !== wereStored) {
       const state = areStored ? 'are stored' : 'wait: the service answered 503'
-      process.stdout.write(`the measurements of ${name} ${state}\n`)
+      process.stdout.write(`measurements ${state}\n`)
     }
     wereStored = areStored
     await setTimeout(SEND_EVERY_MS, undefined, { signal: stopping })

@@ -11,12 +11,8 @@ import { loadConfig } from '../../src/config.ts'
 import { leaveOut } from '../support/left-out.ts'
 
 const ROOT = new URL('../../', import.meta.url)
-const RUN_ONCE = new Set(['prepare', 'add-workers', 'grafana-token'])
-const VERSION = /:v?\d+\.\d+(\.\d+(-alpine|-pg\d+)?)?$/
-
-interface Extended {
-  readonly extends: { readonly file: string; readonly service: string }
-}
+const RUN_ONCE = new Set(['prepare', 'grafana-token'])
+const VERSION = /:v?\d+\.\d+(\.\d+(-alpine)?)?$/
 
 interface ComposeService {
   readonly image: string
@@ -53,11 +49,8 @@ interface ComposeFile {
 }
 
 function readCompose(file: string) {
-  const read = parse(readText(file), { merge: true }) as ComposeFile
-  const services = Object.entries(read.services).map(([name, service]) => {
-    return [name, withExtended(service)] as const
-  })
-  const compose: ComposeFile = { ...read, services: Object.fromEntries(services) }
+  const compose = parse(readText(file), { merge: true }) as ComposeFile
+  const services = Object.entries(compose.services)
   const mounts = services.flatMap(([name, { volumes }]) =>
     volumes.map((mount) => {
       const [source = '', target = '', mode = 'rw'] = mount.split(':')
@@ -67,27 +60,11 @@ function readCompose(file: string) {
   return { compose, services, mounts }
 }
 
-/** What it has of the service that it extends, as Docker Compose does. */
-function withExtended(service: ComposeService | (ComposeService & Extended)): ComposeService {
-  if (!('extends' in service)) return service
-  const { extends: extended, ...own } = service
-  const base = readCompose(extended.file).compose.services[extended.service]
-  if (base === undefined) throw new Error(`${extended.file} has no ${extended.service}`)
-  const targetOf = (mount: string) => mount.split(':')[1] ?? ''
-  const mounts = [...base.volumes, ...(own.volumes ?? [])]
-  return {
-    ...base,
-    ...own,
-    depends_on: { ...base.depends_on, ...own.depends_on },
-    volumes: [...new Map(mounts.map((mount) => [targetOf(mount), mount])).values()],
-  }
-}
-
 function readText(file: string): string {
   return readFileSync(new URL(file, ROOT), 'utf8')
 }
 
-for (const kind of ['', '.replicas', '.citus']) {
+for (const kind of ['', '.replicas']) {
   const file = `docker-compose${kind}.yml`
   describe(file, () => {
     const { compose, services, mounts } = readCompose(file)
@@ -322,43 +299,5 @@ describe('docker-compose.replicas.yml', () => {
     const { error, status, stdout } = spawnSync('haproxy', ['-c', '-f', settings])
     if (error !== undefined) leaveOut(this, 'haproxy')
     expect(status, stdout?.toString()).to.equal(0)
-  })
-})
-
-describe('docker-compose.citus.yml', () => {
-  const replicas = readCompose('docker-compose.replicas.yml').compose
-  const { compose, services, mounts } = readCompose('docker-compose.citus.yml')
-  const nodes = services.filter(([, { image }]) => image.startsWith('citusdata/citus:'))
-
-  it('has the networks of the other file, and its volumes, besides one of each worker', () => {
-    expect(compose.networks).to.deep.equal(replicas.networks)
-    expect(compose.volumes).to.include.all.keys(replicas.volumes)
-    const data = mounts.filter(({ target }) => target === '/var/lib/postgresql/data')
-    const places = data.map(({ name, source }) => `${name} ${source}`)
-    expect(places).to.deep.equal([
-      'postgres postgres-data',
-      'worker-1 worker-1-data',
-      'worker-2 worker-2-data',
-      'worker-3 worker-3-data',
-    ])
-  })
-
-  it('offers no node to anybody, and gives each the settings of a single server too', () => {
-    const [, { command: settings } = {}] = nodes[0] ?? []
-    expect(settings).to.include.members([...(replicas.services['postgres']?.command ?? [])])
-    for (const [name, { networks, ports, command }] of nodes) {
-      expect(networks, name).to.deep.equal(['store'])
-      expect(ports, name).to.equal(undefined)
-      expect(command, name).to.deep.equal(settings)
-    }
-  })
-
-  it('starts the service when the workers are added that are started with it', () => {
-    const started = nodes.filter(([name]) => /^worker-[12]$/.test(name)).map(([name]) => name)
-    const { command, depends_on: awaited } = compose.services['add-workers'] ?? {}
-    expect(command).to.deep.equal(started)
-    expect(awaited).to.include.all.keys(started)
-    const { depends_on: first } = compose.services['thermolog'] ?? {}
-    expect(first?.['add-workers']).to.deep.equal({ condition: 'service_completed_successfully' })
   })
 })
