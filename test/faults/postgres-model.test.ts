@@ -2,8 +2,6 @@
 
 import { expect } from 'chai'
 import { explore } from '../postgres/model/explore.ts'
-import { nodes } from '../postgres/model/nodes.ts'
-import { NODES } from '../postgres/model/nodes-variants.ts'
 import { replicas } from '../postgres/model/replicas.ts'
 import { takeover } from '../postgres/model/takeover.ts'
 import { LONG_TAKEOVERS } from '../postgres/model/takeover-variants.ts'
@@ -30,17 +28,6 @@ describe('the model of a takeover, at length', () => {
   for (const [name, scenario] of chosen) {
     it(`tells what is lost: ${name}`, () => {
       expect(explore(takeover(scenario), STATES_MAX).broken).to.equal(undefined)
-    })
-  }
-})
-
-describe('the model of data on several nodes, at length', () => {
-  const chosen = byLength(NODES.slice(1, 4), NODES)
-
-  for (const { name, scenario, more } of chosen) {
-    it(`breaks nothing: ${name}`, () => {
-      const budget = { ...scenario.budget, ...more }
-      expect(explore(nodes({ ...scenario, budget }), STATES_MAX).broken).to.equal(undefined)
     })
   }
 })

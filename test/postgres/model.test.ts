@@ -7,8 +7,6 @@ import { expect } from 'chai'
 import { explore } from './model/explore.ts'
 import { move } from './model/move.ts'
 import type { MoveWays } from './model/move.ts'
-import { nodes } from './model/nodes.ts'
-import { NODES } from './model/nodes-variants.ts'
 import { replicas } from './model/replicas.ts'
 import { takeover } from './model/takeover.ts'
 import { RESTORE, SLEEP, TAKEOVERS } from './model/takeover-variants.ts'
@@ -58,27 +56,6 @@ describe('the model of a takeover', () => {
   for (const way of wrong) {
     it(`would not with ${JSON.stringify(way)}`, () => {
       expect(brokenBy(way)).to.equal('what is lost is told')
-    })
-  }
-})
-
-describe('the model of data on several nodes', () => {
-  for (const { name, scenario, wrong, harmless } of NODES) {
-    const brokenBy = (way: Partial<typeof scenario.ways>) =>
-      explore(nodes({ ...scenario, ways: { ...scenario.ways, ...way } }), STATES_MAX).broken
-
-    describe(name, () => {
-      for (const way of [{}, ...harmless]) {
-        it(`breaks nothing with ${JSON.stringify(way)}`, () => {
-          expect(brokenBy(way)).to.equal(undefined)
-        })
-      }
-
-      for (const [way, invariant] of wrong) {
-        it(`would go wrong with ${JSON.stringify(way)}`, () => {
-          expect(brokenBy(way)?.invariant).to.equal(invariant)
-        })
-      }
     })
   }
 })

@@ -7,7 +7,6 @@ const REMEDIES = {
   'influxd to pause and kill': 'put influxd on PATH',
   PostgreSQL: 'put initdb and postgres on PATH, or set TEST_POSTGRES_URL',
   'PostgreSQL to stop and kill': 'put initdb and postgres on PATH',
-  Citus: 'put initdb and postgres with its citus.so on PATH, or set CITUS_BIN to their folder',
   Chromium: 'put it on PATH, or set CHROMIUM_PATH',
   cc: 'put a C compiler on PATH (Debian: gcc and libc6-dev); only Linux has what it is for',
   grafana: 'put it on PATH, built of its sources; GRAFANA_HOME names its folder with conf/',

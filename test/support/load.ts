@@ -18,10 +18,6 @@ export class Load {
   readonly acknowledged = new Map<string, Reading[]>()
   /** The most often that something was sent before it was acknowledged. */
   sendsMax = 0
-  /** The statuses of what was not acknowledged. */
-  readonly refusals = new Set<number>()
-  /** The longest until something was acknowledged, with all refusals before. */
-  waitMsMax = 0
   readonly #replicas: Replicas
   readonly #running: Promise<void>[]
   #isStopping = false
@@ -83,13 +79,11 @@ export class Load {
     this.acknowledged.set(sn, sent)
     for (let turn = at; !this.#isStopping; turn++) {
       const readings = readingsOf(sn, sent.length, batch)
-      const startedAtMs = performance.now()
       for (let sends = 1; ; sends++, turn++) {
         this.sendsMax = Math.max(this.sendsMax, sends)
         if (await this.#isTaken(turn, readings)) break
         await pause(AGAIN_AFTER_MS)
       }
-      this.waitMsMax = Math.max(this.waitMsMax, performance.now() - startedAtMs)
       sent.push(...readings)
     }
   }
@@ -97,9 +91,7 @@ export class Load {
   async #isTaken(turn: number, readings: readonly Reading[]): Promise<boolean> {
     try {
       const status = await this.#replicas.post(turn % this.#replicas.count, readings)
-      if (status === 200 || status === 201) return true
-      this.refusals.add(status)
-      return false
+      return status === 200 || status === 201
     } catch (error) {
       if (error instanceof Error && 'code' in error) return false
       throw error

@@ -27,7 +27,6 @@ import { BELIEVED } from './clock.ts'
 import { PrometheusMetrics } from '../../src/metrics/metrics.ts'
 import type { OpenData } from '../contract/open-data.ts'
 import type { JournalQueue } from '../../src/ports/journal-queue.ts'
-import type { Clock } from '../../src/ports/system.ts'
 import { newWitness } from './lanes.ts'
 import { RecordingLog } from './log.ts'
 
@@ -55,12 +54,12 @@ export function submissionsOver({ committer, figures: progress }: OpenData): Sub
 
 /**
  * @param connectionsMax to the server of the URL
- * @param finding default: as Citus says
+ * @param finding where the data are; default: as the server of the URL says
  */
 export function openServers(
   url: string,
   connectionsMax = 1,
-  finding: { readonly findServers?: FindServers; readonly clock?: Clock } = {},
+  finding: { readonly findServers?: FindServers } = {},
 ): Promise<ShardServers> {
   return ShardServers.find(new Database(url, connectionsMax), url, { clock, ...finding })
 }

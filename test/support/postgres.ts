@@ -2,7 +2,7 @@
 // folder, started by the test. One is shared by all tests of a process. Where there is none the
 // tests that need it are left out; with REQUIRE_POSTGRES=1 they fail.
 
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { migrate } from '../../src/postgres/server/migrate.ts'
 import { atEndOfRun } from './end-of-run.ts'
@@ -11,12 +11,15 @@ import type { Missing } from './left-out.ts'
 import { postgresPrograms, PostgresServer } from './postgres-server.ts'
 
 const START_MS_MAX = 60_000
+/** A copy is data of its own. */
+const NEW_IDENTITY = `
+  UPDATE data_identity SET id = replace(gen_random_uuid()::text, '-', ''),
+    epoch = left(replace(gen_random_uuid()::text, '-', ''), 16),
+    cursor_secret = uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())`
+
 /** Where tests make databases of their own. */
 export interface TestPostgres {
   url(database: string): string
-  /** Instead of a statement, where that is not enough. @param template the name of another one */
-  createDatabase?(name: string, template?: string): Promise<void>
-  dropDatabase?(name: string): Promise<void>
 }
 
 /** Says what the tests of a suite need. @returns where it is; to be called in tests and hooks */
@@ -29,8 +32,8 @@ export interface SuiteScope {
 
 let shared: Promise<TestPostgres | undefined> | undefined
 let started: PostgresServer | undefined
-/** What migrated databases of a server are copied from. */
-const migrated = new Map<TestPostgres, Promise<TestDatabase>>()
+/** What migrated databases are copied from while a suite runs. */
+let migrated: Promise<TestDatabase> | undefined
 
 /**
  * Says that the tests of the suite need PostgreSQL.
@@ -46,9 +49,8 @@ export function usePostgres(): () => TestPostgres {
     if (postgres === undefined) leaveOutSuite(this, 'PostgreSQL')
   })
   after(async () => {
-    if (postgres === undefined) return
-    const template = migrated.get(postgres)
-    migrated.delete(postgres)
+    const template = migrated
+    migrated = undefined
     await (await template)?.remove()
   })
   return () => {
@@ -82,30 +84,22 @@ export interface TestDatabase {
 /**
  * Makes a database of a test's own.
  *
- * @param template that nobody is connected to, now or later; default: it is empty
+ * @param template that nobody is connected to; default: it is empty
  */
 export async function newDatabase(
   postgres: TestPostgres,
   template?: TestDatabase,
 ): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await createDatabase(postgres, name, template?.name)
-  return { name, url: postgres.url(name), remove: () => dropDatabase(postgres, name) }
-}
-
-async function createDatabase(
-  postgres: TestPostgres,
-  name: string,
-  template: string | undefined,
-): Promise<void> {
-  if (postgres.createDatabase !== undefined) return postgres.createDatabase(name, template)
-  const copied = template === undefined ? '' : ` TEMPLATE ${template}`
+  const copied = template === undefined ? '' : ` TEMPLATE ${template.name}`
   await runOnce(postgres.url('postgres'), `CREATE DATABASE ${name}${copied}`)
-}
-
-async function dropDatabase(postgres: TestPostgres, name: string): Promise<void> {
-  if (postgres.dropDatabase !== undefined) return postgres.dropDatabase(name)
-  await runOnce(postgres.url('postgres'), `DROP DATABASE ${name} WITH (FORCE)`)
+  return {
+    name,
+    url: postgres.url(name),
+    remove: async () => {
+      await runOnce(postgres.url('postgres'), `DROP DATABASE ${name} WITH (FORCE)`)
+    },
+  }
 }
 
 /**
@@ -126,21 +120,10 @@ export async function setServerClock({ name, url }: TestDatabase, nowMs: number)
 
 /** Makes a database of a test's own that is migrated: a copy takes a tenth of the time. */
 export async function newMigratedDatabase(postgres: TestPostgres): Promise<TestDatabase> {
-  const template = migrated.get(postgres) ?? newTemplate(postgres)
-  migrated.set(postgres, template)
-  const database = await newDatabase(postgres, await template)
-  await renew(database.url)
+  migrated ??= newTemplate(postgres)
+  const database = await newDatabase(postgres, await migrated)
+  await runOnce(database.url, NEW_IDENTITY)
   return database
-}
-
-/** A copy is data of its own. Its identity is made here: no node of several may choose it. */
-async function renew(url: string): Promise<void> {
-  const [id, epoch] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')]
-  const secret = `'\\x${randomBytes(32).toString('hex')}'`
-  await runOnce(
-    url,
-    `UPDATE data_identity SET id = '${id}', epoch = '${epoch}', cursor_secret = ${secret}`,
-  )
 }
 
 async function newTemplate(postgres: TestPostgres): Promise<TestDatabase> {

@@ -34,7 +34,7 @@ export class ProcessWatch {
   constructor(pid: number) {
     this.#pid = pid
     this.#peakBytes = residentBytes(pid)
-    this.#processorMs = processorMsOf(pid).ownMs
+    this.#processorMs = processorMsOf(pid)
     this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS)
   }
 
@@ -53,9 +53,9 @@ export class ProcessWatch {
 
   #look(): void {
     this.#peakBytes = Math.max(this.#peakBytes, residentBytes(this.#pid))
-    const { ownMs } = processorMsOf(this.#pid)
-    const isLittle = ownMs - this.#processorMs <= RESTING_MS_MAX
+    const processorMs = processorMsOf(this.#pid)
+    const isLittle = processorMs - this.#processorMs <= RESTING_MS_MAX
     this.#restingLooks = isLittle ? this.#restingLooks + 1 : 0
-    this.#processorMs = ownMs
+    this.#processorMs = processorMs
   }
 }

@@ -3,13 +3,13 @@
 import { readFileSync } from 'node:fs'
 
 const TICK_MS = 10
-/** Of the fields of /proc/PID/stat behind the name: user, system, and both of children. */
-const TIMES = { first: 11, end: 15 }
+/** Of the fields of /proc/PID/stat behind the name: user and system. */
+const TIMES = { first: 11, end: 13 }
 
 /** Of a process that has ended, 0. */
-export function processorMsOf(pid: number): { ownMs: number; endedChildrenMs: number } {
-  const [user = 0, system = 0, ofUsers = 0, ofSystems = 0] = readTicks(pid)
-  return { ownMs: (user + system) * TICK_MS, endedChildrenMs: (ofUsers + ofSystems) * TICK_MS }
+export function processorMsOf(pid: number): number {
+  const [user = 0, system = 0] = readTicks(pid)
+  return (user + system) * TICK_MS
 }
 
 function readTicks(pid: number): readonly number[] {

@@ -18,6 +18,7 @@ import { newUser } from '../contract/open-data.ts'
 import { ask, LosingProxy } from './lanes.ts'
 import { cutProcesses } from './lock-waits.ts'
 import { openProcess } from './postgres-process.ts'
+import type { PostgresServer } from './postgres-server.ts'
 import { checkRace } from './race-check.ts'
 import type { RaceReport } from './race-check.ts'
 import { RACE_RULES, RACE_USERS } from './race-events.ts'
@@ -34,15 +35,8 @@ export interface RaceLength {
   readonly stoppedMs: number
 }
 
-/** What is raced on. */
-export interface RaceServer {
-  readonly url: string
-  /** Each ends it or a part of it at once, and starts that again. */
-  readonly crashes: readonly (() => Promise<void>)[]
-}
-
 export async function runRace(
-  server: RaceServer,
+  server: PostgresServer,
   length: RaceLength,
 ): Promise<RaceReport & { refusals: Record<string, number> }> {
   const folder = mkdtempSync(join(tmpdir(), 'thermolog-race-'))
@@ -54,7 +48,7 @@ export async function runRace(
 }
 
 class Race {
-  readonly #server: RaceServer
+  readonly #server: PostgresServer
   readonly #length: RaceLength
   readonly #folder: string
   readonly #url: string
@@ -63,11 +57,11 @@ class Race {
   readonly #workers: ChildProcess[] = []
   readonly #refusals: Record<string, number> = {}
 
-  constructor(server: RaceServer, length: RaceLength, folder: string) {
+  constructor(server: PostgresServer, length: RaceLength, folder: string) {
     this.#server = server
     this.#length = length
     this.#folder = folder
-    this.#url = server.url
+    this.#url = server.url()
   }
 
   async run(): Promise<RaceReport & { refusals: Record<string, number> }> {
@@ -118,7 +112,7 @@ class Race {
       () => this.#kill(1, urls[1] ?? ''),
       async () => void (proxy.loseAnswer = 'COMMIT'),
       () => this.#stopProcess(2),
-      ...this.#server.crashes,
+      () => this.#crashServer(),
     ]
     for (let act = 0; this.#leftMs > 3_000; act++) {
       await pause(1_000)
@@ -142,6 +136,11 @@ class Race {
     await cutProcesses(this.#url)
     await pause(this.#length.stoppedMs - 1_000)
     this.#workers[at]?.kill('SIGCONT')
+  }
+
+  async #crashServer(): Promise<void> {
+    await this.#server.stop('SIGQUIT')
+    await this.#server.restart()
   }
 }
 

@@ -29,11 +29,6 @@ export class Replicas {
     return new Replicas(token, environment, await Promise.all(starting))
   }
 
-  /** The same services, for another user. */
-  as(token: string): Replicas {
-    return new Replicas(token, this.#environment, this.#services)
-  }
-
   get count(): number {
     return this.#services.length
   }
