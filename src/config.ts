@@ -68,7 +68,7 @@ export interface Config {
   readonly dataDir: string
   /** `undefined`: everything is in `dataDir`, for one process. */
   readonly database: DatabaseConfig | undefined
-  /** `undefined`: measurements are where everything else is. */
+  /** Never with a database. `undefined`: measurements are where everything else is. */
   readonly influx: InfluxConfig | undefined
   readonly mayRegisterSensors: boolean
   readonly sensorsPerUserMax: number
@@ -307,16 +307,25 @@ function readLinks(settings: Settings): Config['links'] {
 function readStores(settings: Settings): Pick<Config, 'database' | 'influx'> {
   const url = settings.read('DATABASE_URL', readDatabaseUrl)
   const durability = settings.read('DURABILITY', choiceReader(DURABILITIES), 'local')
-  const influx = readInflux(settings)
-  if (settings.text('DATABASE_URL') === undefined && settings.text('DURABILITY') !== undefined) {
+  const hasDatabase = settings.text('DATABASE_URL') !== undefined
+  if (!hasDatabase && settings.text('DURABILITY') !== undefined) {
     settings.problems.push('DURABILITY needs DATABASE_URL: without it the disk of DATA_DIR counts')
   }
+  const influx = readInflux(settings, hasDatabase)
   return { database: url === undefined ? undefined : { url, durability }, influx }
 }
 
-function readInflux(settings: Settings): InfluxConfig | undefined {
+function readInflux(settings: Settings, hasDatabase: boolean): InfluxConfig | undefined {
   const missing = INFLUX_KEYS.filter((key) => settings.text(key) === undefined)
   if (missing.length === INFLUX_KEYS.length) return undefined
+  if (hasDatabase) {
+    const given = INFLUX_KEYS.filter((key) => !missing.includes(key))
+    settings.problems.push(
+      `${given.join(', ')} beside DATABASE_URL: measurements are stored in PostgreSQL; ` +
+        'InfluxDB can be used only without DATABASE_URL',
+    )
+    return undefined
+  }
   if (missing.length > 0) {
     settings.problems.push(
       `${missing.join(', ')} missing: InfluxDB needs all of ${INFLUX_KEYS.join(', ')}, or none`,

@@ -13,7 +13,7 @@ import { counted, printText } from './terminal/print.ts'
 const INFLUX = 'influx'
 
 /** Where a database has the data. */
-const INSTEAD = 'With a database, the first start decides: INFLUX_*, or the database.'
+const INSTEAD = 'InfluxDB can be used only without DATABASE_URL.'
 
 export function addCommands(program: Command): void {
   program

@@ -54,7 +54,7 @@ async function verdictOnData(progress: StepProgress): Promise<Verdict> {
     return verifyData(config, progress)
   }
   const { verifyDatabase } = await import('../data-dir/verify-database.ts')
-  return verifyDatabase({ ...config, database }, progress)
+  return verifyDatabase(database, progress)
 }
 
 async function verdictOnArchive(file: string, progress: StepProgress): Promise<Verdict> {

@@ -1,5 +1,4 @@
-// Changes that both engines make in the same way: users, tokens, refused and skipped entries, and
-// which store is in use.
+// Changes that both engines make in the same way: users, tokens, refused and skipped entries.
 
 import type { NewAccessToken, SignInOrder, LinkRedemption } from '../ports/control-writer.ts'
 import type { Clock } from '../ports/system.ts'
@@ -13,19 +12,12 @@ import {
 } from './refused.ts'
 import { createOwnToken, rotateOwnToken } from './own-tokens.ts'
 import { createSignInLink, redeemSignInLink, signIn } from './sign-in.ts'
-import { storeWrites } from './store-records.ts'
-import type { StoreRows } from './store-records.ts'
 import { createToken, revokeToken, rotateToken } from './tokens.ts'
 import { createUser, renameUser, unlinkIdentity } from './users.ts'
 import type { AddState } from './users.ts'
 
-/** Where an engine's rows differ. */
-export interface EngineRows extends StoreRows {
-  readonly addUserState: AddState
-}
-
 /** Calls of `WriterCalls`, one transaction each. */
-export function controlWrites(clock: Clock, { addUserState, ...store }: EngineRows) {
+export function controlWrites(clock: Clock, addUserState: AddState) {
   return {
     createUser: (email: string, name: string) =>
       createUser({ email, name, nowMs: clock.nowMs() }, addUserState),
@@ -46,6 +38,5 @@ export function controlWrites(clock: Clock, { addUserState, ...store }: EngineRo
     noteRefusedRetries,
     dropRefused,
     makeRoomForRefused,
-    ...storeWrites(clock, store),
   }
 }

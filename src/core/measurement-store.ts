@@ -1,14 +1,16 @@
-// The measurement store in the settings: names it, opens it for reading, refuses one that does not
-// match the data, decides how much of the journal is kept for it, and which ids it knows.
+// The measurement store of a DATA_DIR in the settings: names it, opens it for reading, refuses one
+// that does not match the data, decides how much of the journal is kept for it, and which ids it
+// knows.
 
 import { join } from 'node:path'
 import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
 import { NO_IDS } from '../domain/ids-after-restore.ts'
 import type { HighestIds } from '../domain/ids-after-restore.ts'
+import { journalEntryBytes } from '../domain/limits.ts'
 import { DAY_MS } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
-import type { StoreRecords, StoreUpkeep } from '../ports/store-upkeep.ts'
+import type { StoreChoice, StoreRecords } from '../ports/store-upkeep.ts'
 import type { Log } from '../ports/system.ts'
 import { EMBEDDED_STORE, MEASUREMENTS_FILE } from '../sqlite/database.ts'
 import { SqliteMeasurementReader } from '../sqlite/measurements/measurement-reader.ts'
@@ -18,11 +20,9 @@ const REPLAY_KEPT_MS = DAY_MS
 const REPLAY_MEASUREMENTS_MIN = 1_000_000
 
 /** Names the store by properties that survive a move of its server. */
-export function storeNameOf({ influx, database }: Pick<Config, 'influx' | 'database'>): string {
-  if (influx !== undefined) {
-    return `InfluxDB, organization ${influx.organization}, bucket ${influx.influxBucket}`
-  }
-  return database === undefined ? EMBEDDED_STORE : 'PostgreSQL'
+export function storeNameOf({ influx }: Pick<Config, 'influx'>): string {
+  if (influx === undefined) return EMBEDDED_STORE
+  return `InfluxDB, organization ${influx.organization}, bucket ${influx.influxBucket}`
 }
 
 /**
@@ -31,16 +31,16 @@ export function storeNameOf({ influx, database }: Pick<Config, 'influx' | 'datab
  * @returns the name of the store
  * @throws UnfitSettings if the data have their measurements in another store, or if it expires them
  */
-export async function adoptStore(upkeep: StoreUpkeep, config: Config, log: Log): Promise<string> {
+export async function adoptStore(choice: StoreChoice, config: Config, log: Log): Promise<string> {
   const wanted = storeNameOf(config)
-  const inUse = await upkeep.adoptStore(wanted)
+  const inUse = await choice.adoptStore(wanted)
   if (inUse === wanted) {
     if (config.influx !== undefined) await (await loadInflux()).checkBucket(config.influx, log)
     return wanted
   }
   throw new UnfitSettings(
-    `${saidOf(config, inUse)}: set the old one again` +
-      (config.database === undefined ? ', or move them with `thermolog move --to influx`' : ''),
+    `${saidOf(config, inUse)}: set the old one again, ` +
+      'or move them with `thermolog move --to influx`',
   )
 }
 
@@ -50,7 +50,7 @@ export async function adoptStore(upkeep: StoreUpkeep, config: Config, log: Log):
  * @throws UnfitSettings if DATA_DIR keeps its measurements in another store than the settings say
  */
 export async function refuseOtherStore(
-  config: Pick<Config, 'influx' | 'database'>,
+  config: Pick<Config, 'influx'>,
   store: StoreRecords,
 ): Promise<void> {
   const inUse = await store.readStoreName()
@@ -58,10 +58,10 @@ export async function refuseOtherStore(
   if (inUse !== undefined && inUse !== wanted) throw new UnfitSettings(saidOf(config, inUse))
 }
 
-function saidOf(config: Pick<Config, 'influx' | 'database'>, inUse: string): string {
+function saidOf(config: Pick<Config, 'influx'>, inUse: string): string {
   return (
-    `${config.database === undefined ? 'DATA_DIR' : 'the database'} keeps its measurements in ` +
-    `another store (${inUse}) than the settings say (${storeNameOf(config)})`
+    `DATA_DIR keeps its measurements in another store (${inUse}) ` +
+    `than the settings say (${storeNameOf(config)})`
   )
 }
 
@@ -84,13 +84,13 @@ function loadInflux() {
 }
 
 /** How long forwarded rows stay in the journal in case the store loses them. */
-export function retentionOf(
-  { influx, journalBytesMax }: Pick<Config, 'influx' | 'journalBytesMax'>,
-  entryBytes: number,
-) {
+export function retentionOf({
+  influx,
+  journalBytesMax,
+}: Pick<Config, 'influx' | 'journalBytesMax'>) {
   if (influx === undefined) return undefined
   // The other half is for rows not yet forwarded.
-  const halfOfJournal = Math.floor(journalBytesMax / 2 / entryBytes)
+  const halfOfJournal = Math.floor(journalBytesMax / 2 / journalEntryBytes)
   return {
     keptMs: REPLAY_KEPT_MS,
     measurementsMin: REPLAY_MEASUREMENTS_MIN,
@@ -100,18 +100,18 @@ export function retentionOf(
 
 /**
  * The highest ids in the store of restored data, needed before ids are assigned again.
- * Only InfluxDB is asked: every other store is part of the restored data.
+ * Only InfluxDB is asked: the embedded store is part of the restored data.
  *
  * @param inUse the store's name according to the data; `undefined`: they have not used one
  * @throws UnfitSettings if the settings name another store, or no usable bucket
  * @throws ServiceError `overloaded`: InfluxDB is unreachable
  */
 export async function readIdsInStore(
-  config: Pick<Config, 'influx' | 'database'>,
+  config: Pick<Config, 'influx'>,
   inUse: string | undefined,
 ): Promise<HighestIds> {
-  const { influx, database } = config
-  if (inUse === undefined || inUse === storeNameOf({ influx: undefined, database })) return NO_IDS
+  const { influx } = config
+  if (inUse === undefined || inUse === EMBEDDED_STORE) return NO_IDS
   if (influx === undefined || inUse !== storeNameOf(config)) {
     throw new UnfitSettings(
       `the measurements are in another store (${inUse}) than the settings say ` +

@@ -19,7 +19,7 @@ import type { QueueFigures, ReadBarrier } from '../ports/journal-queue.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import type { RateCounters } from '../ports/rate-counters.ts'
 import type { SignInCodes } from '../ports/sign-in-codes.ts'
-import type { StoreUpkeep } from '../ports/store-upkeep.ts'
+import type { StoreChoice, StoreUpkeep } from '../ports/store-upkeep.ts'
 import type {
   Clock,
   ClockWatch,
@@ -67,7 +67,9 @@ export interface Core {
   /** Whether the last write to the measurement store succeeded. */
   readonly isStoreWorking: () => boolean
   readonly metrics: Metrics & MetricsSource
-  /** `embedded`, or which InfluxDB. */
+  /** `undefined`: in a database, there is no choice. */
+  readonly storeChoice?: StoreChoice
+  /** Where the measurements are; of an InfluxDB, which one. */
   readonly storeName: string
   /** What all else goes by. */
   readonly clock: Clock
@@ -168,7 +170,7 @@ export async function openFiles(
   const watched = { progress, journalBytesMax, store, countSetAside, figures, damaged }
   metrics.watch({ ...watched, dataDir: files })
   logMemory(log, figures.countSealedEvents(), memoryLimit())
-  const writers = { controlWriter: writer, storeUpkeep: writer }
+  const writers = { controlWriter: writer, storeUpkeep: writer, storeChoice: writer }
   const intake = { submissions, clock, clockWatch: clock, ownClock, damaged, progress }
   const isStoreWorking = () => store.isWorking
   return { ...intake, control, ...writers, reader, isStoreWorking, metrics, storeName }
@@ -218,7 +220,7 @@ function startWriters(
 ): Promise<WritingThreads> {
   const { dataDir, mayRegisterSensors, sensorsPerUserMax, futureMsMax, measuredAtMsMin } = config
   const rules = { mayRegisterSensors, sensorsPerUserMax, futureMsMax, measuredAtMsMin }
-  const replayRetention = retentionOf(config, journalEntryBytes)
+  const replayRetention = retentionOf(config)
   const onStorageFull = () => {
     disk.noteFull()
     return postponedError('storage_full', disk.describe())

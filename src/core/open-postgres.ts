@@ -7,7 +7,6 @@ import { pid } from 'node:process'
 import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
 import { DamageList } from '../ingest/damage-list.ts'
-import { ENTRY_BYTES } from '../domain/measurement-columns.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import { StoreState } from '../ingest/forwarding.ts'
 import { Submissions } from '../ingest/submissions.ts'
@@ -29,13 +28,12 @@ import { untilDecided } from '../postgres/server/notice-takeover.ts'
 import { greetingOfShards, serversFinder, ShardServers } from '../postgres/server/shard-servers.ts'
 import type { ShardServer } from '../postgres/server/shard-servers.ts'
 import { SeenStreams } from '../postgres/server/seen-streams.ts'
+import { PostgresMeasurementReader } from '../postgres/measurements/measurement-reader.ts'
 import { PostgresServerWatch } from '../postgres/server/server-watch.ts'
 import { PostgresStateFigures } from '../postgres/verify/state-figures.ts'
 import { PrometheusMetrics } from '../metrics/metrics.ts'
-import { databaseStore } from './database-store.ts'
 import { greetingsOf } from '../postgres/server/greetings.ts'
 import type { Greetings } from '../postgres/server/greetings.ts'
-import { adoptStore, readIdsInStore, retentionOf } from './measurement-store.ts'
 import type { Closers, Core, System } from './open-core.ts'
 import { ServerForwardings } from './server-forwardings.ts'
 
@@ -75,8 +73,7 @@ export async function openDatabase(
   const owner = `${process} ${randomUUID()}`
   const seen = new SeenStreams(clock)
   const { durability } = config.database
-  const readIds = (storeName: string | undefined) => readIdsInStore(config, storeName)
-  const greetings = greetingsOf({ owner, durability, seen, readIdsInStore: readIds, log })
+  const greetings = greetingsOf({ owner, durability, seen, log })
   const { database, server } = await connect(config, log, greetings)
   closers.push(() => database.close())
   const greet = greetings.further
@@ -87,14 +84,12 @@ export async function openDatabase(
   const onAwaited = () => forwardings.hurry()
   const progress = new PostgresForwardProgress({ ...of, metrics, onAwaited })
   closers.push(() => progress.close())
-  const store = databaseStore(config.influx, of)
-  closers.push(() => store.reader.close())
+  const reader = new PostgresMeasurementReader(servers)
+  closers.push(() => reader.close())
   const state = new StoreState()
-  const retention = retentionOf(config, ENTRY_BYTES)
-  const forwardings = new ServerForwardings({ ...of, progress, store, state }, { owner, retention })
+  const forwardings = new ServerForwardings({ ...of, progress, state }, owner)
   const onJournalled = () => forwardings.notify()
   const writer = createControlWriter(of, config, onJournalled)
-  const storeName = await adoptStore(writer, config, log)
   const damaged = new DamageList()
   const settings = { ...lanesOf(servers, config, greetings), rules: config, owner, seen }
   const committer = new PostgresSubmissionCommitter(settings, onJournalled)
@@ -132,8 +127,8 @@ export async function openDatabase(
   const shared = { rateCounters, codes, dataIdentity: watch, database: watch }
   const writers = { controlWriter: writer, storeUpkeep: writer }
   const intake = { submissions, clock, clockWatch: watch, damaged, progress }
-  const reading = { reader: store.reader, isStoreWorking: () => state.isWorking }
-  return { ...intake, control, ...writers, ...reading, metrics, storeName, shared, giveUpSoon }
+  const store = { reader, isStoreWorking: () => state.isWorking, storeName: 'PostgreSQL' }
+  return { ...intake, control, ...writers, ...store, metrics, shared, giveUpSoon }
 }
 
 /** The first submission would mark the data, on all nodes: best now, while none is away. */

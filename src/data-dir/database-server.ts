@@ -1,21 +1,15 @@
 // The server of DATABASE_URL, for commands: whether it is safe to use, and its tables brought up to
 // date.
 
-import type { Config, DatabaseConfig } from '../config.ts'
-import { refuseOtherStore } from '../core/measurement-store.ts'
+import type { DatabaseConfig } from '../config.ts'
 import { failed } from '../operations/operations.ts'
 import type { WorkProgress } from '../ports/system.ts'
-import { createStoreRecords } from '../postgres/control/control-reader.ts'
 import { withConnection } from '../postgres/server/connection.ts'
-import { Database } from '../postgres/server/database.ts'
 import { migrate, readSchemaState, spreadDatabase } from '../postgres/server/migrate.ts'
 import { checkServer } from '../postgres/server/server-check.ts'
 import { CannotSpread } from '../postgres/server/spread-tables.ts'
 import type { ServerState } from '../postgres/server/server-check.ts'
 import { countingFault } from '../postgres/stream/counting-check.ts'
-
-/** A database, and where its measurements are. */
-export type DatabaseSettings = Pick<Config, 'influx'> & { readonly database: DatabaseConfig }
 
 /**
  * All that a start of the service checks, changing nothing.
@@ -47,25 +41,6 @@ export function migrateDatabase(
     const versions = await migrate(url)
     return { versions, isSpread: await spreadDatabase(url, progress) }
   })
-}
-
-/**
- * Changes nothing.
- *
- * @throws UnfitSettings if the data have their measurements in another store than the settings say
- */
-export async function refuseOtherStoreOf(
-  config: DatabaseSettings,
-  statementMsMax: number,
-): Promise<void> {
-  const { url } = config.database
-  if (!(await hasSchema(url))) return
-  const database = new Database(url, 1, { statementMsMax })
-  try {
-    await refuseOtherStore(config, createStoreRecords(database))
-  } finally {
-    await database.close()
-  }
 }
 
 /** Whether there is anything in the database. */

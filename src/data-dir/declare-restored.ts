@@ -18,7 +18,7 @@ import { refuseOlderFormat } from './upgrade.ts'
 export async function declareRestored(config: Config): Promise<void> {
   const { database } = config
   if (database === undefined) return declareFilesRestored(config)
-  await declareDatabaseRestored(database.url, (store) => readIdsInStore(config, store))
+  await declareDatabaseRestored(database.url)
 }
 
 async function declareFilesRestored(config: Config): Promise<void> {

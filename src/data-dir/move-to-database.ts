@@ -4,7 +4,6 @@
 
 import { UnfitSettings } from '../config.ts'
 import type { Config, DatabaseConfig } from '../config.ts'
-import { storeNameOf } from '../core/measurement-store.ts'
 import { formatInstant } from '../domain/time.ts'
 import { failed } from '../operations/operations.ts'
 import type { WorkProgress } from '../ports/system.ts'
@@ -69,7 +68,7 @@ async function openTarget({ url, durability }: DatabaseConfig): Promise<MoveTarg
 }
 
 async function move(moving: Moving): Promise<MoveOutcome['rows']> {
-  const { config, to, target, database, progress } = moving
+  const { config, target, database, progress } = moving
   const moved = await readMoved(config.dataDir)
   if (moved !== undefined) {
     await finishMoved(moving, moved)
@@ -81,8 +80,7 @@ async function move(moving: Moving): Promise<MoveOutcome['rows']> {
     const data = new MovedData(config.dataDir, await target.readShards())
     try {
       await target.begin(data.identity.id, data.days)
-      const storeName = storeNameOf({ influx: undefined, database: to })
-      const rows = await target.moveRows(data, storeName, progress)
+      const rows = await target.moveRows(data, progress)
       await checkSides(moving, data)
       const at = formatInstant(systemClock.nowMs())
       await noteMoved(config.dataDir, { database, storeId: data.identity.id, at })

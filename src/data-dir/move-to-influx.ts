@@ -85,9 +85,9 @@ async function move(config: Config, moving: Moving): Promise<number> {
       await checkCounts(data, sensorIds.filter(isLive), moving)
       const gone = sensorIds.filter((id) => !isLive(id))
       const leftovers = await findLeftovers(gone, moving)
-      const to = storeNameOf(config)
-      const isSwitched = await core.storeUpkeep.switchStore({ from: core.storeName, to, leftovers })
-      if (!isSwitched) throw new Error(`BUG: DATA_DIR was not using the store ${core.storeName}`)
+      const change = { from: core.storeName, to: storeNameOf(config), leftovers }
+      const isSwitched = await core.storeChoice?.switchStore(change)
+      if (isSwitched !== true) throw new Error(`BUG: DATA_DIR was not using ${core.storeName}`)
       return measurements
     } finally {
       data.close()

@@ -47,7 +47,7 @@ export async function examine(
   // Report only once that DATA_DIR is unusable.
   const isUsable = database === undefined && !ofFiles.some(isOfUnfitFolder)
   const servers = await Promise.all([
-    ...(database === undefined ? [] : [checkDatabase({ ...config, database })]),
+    ...(database === undefined ? [] : [checkDatabase(database)]),
     ...(influx === undefined ? [] : [checkInflux(influx)]),
     ...identityProviders.map(checkProvider),
   ])

@@ -1,9 +1,7 @@
 // Other servers: that of DATABASE_URL, InfluxDB, and identity providers, each of which is asked
 // whether the service can use it, and for its time.
 
-import { UnfitSettings } from '../config.ts'
-import type { IdentityProviderConfig, InfluxConfig } from '../config.ts'
-import type { DatabaseSettings } from '../data-dir/database-server.ts'
+import type { DatabaseConfig, IdentityProviderConfig, InfluxConfig } from '../config.ts'
 import { checkInfluxBucket } from '../influx/bucket-check.ts'
 import { InfluxConnection, InfluxUnreachable } from '../influx/connection.ts'
 import { discover } from '../oidc/discovery.ts'
@@ -23,19 +21,16 @@ const databaseCheck = new Check('database')
 const influxCheck = new Check('influxdb')
 const providerCheck = new Check('provider')
 
-export async function checkDatabase(config: DatabaseSettings): Promise<ServerResult> {
-  const { url, durability } = config.database
+export async function checkDatabase({ url, durability }: DatabaseConfig): Promise<ServerResult> {
   try {
     // PostgreSQL's driver is loaded only when needed.
     const { checkServer } = await import('../postgres/server/server-check.ts')
     const { countingFault } = await import('../postgres/stream/counting-check.ts')
-    const { refuseOtherStoreOf } = await import('../data-dir/database-server.ts')
     const limit = { statementMsMax: ANSWER_MS_MAX }
     const { version, name, faults, warnings, timeMs } = await checkServer(url, durability, limit)
     const clock = { server: 'the database', aheadMs: timeMs - systemClock.nowMs() }
     const counting = faults.length > 0 ? undefined : await countingFault(url, limit)
     const all = counting === undefined ? faults : [...faults, counting]
-    if (all.length === 0) await refuseOtherStoreOf(config, ANSWER_MS_MAX)
     const seen = `PostgreSQL ${version}, database ${name}`
     const remedy = 'see docs/scaling.md; `thermolog database check` looks again'
     return {
@@ -47,10 +42,6 @@ export async function checkDatabase(config: DatabaseSettings): Promise<ServerRes
       clock,
     }
   } catch (error) {
-    if (error instanceof UnfitSettings) {
-      const remedy = 'set INFLUX_* as for the service'
-      return { results: [databaseCheck.wrong(error.message, remedy)] }
-    }
     const remedy = 'start the server, or set DATABASE_URL to the one that runs'
     const message = `the database of DATABASE_URL cannot be used: ${reasonOf(error)}`
     return { results: [databaseCheck.wrong(message, remedy)] }

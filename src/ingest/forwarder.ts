@@ -257,7 +257,8 @@ export class Forwarder {
     const nowMs = this.#with.clock.monotonicMs()
     if (!this.#settings.isStoreApart || nowMs < this.#lifeCheckedAtMs + LIFE_CHECK_EVERY_MS) return
     this.#lifeCheckedAtMs = nowMs
-    const replay = await this.#with.queue.replay(await this.#with.writer.life())
+    const { queue, writer } = this.#with
+    const replay = await queue.replay?.(await writer.life?.())
     if (replay === undefined) return
     if (this.#replay === undefined) {
       this.#with.log.info('replaying the journal into the measurement store')

@@ -58,13 +58,13 @@ export interface JournalQueue {
   release(): Promise<void>
 
   /**
-   * What is to be written again, because the store may have lost it: what the journal still has of
-   * everything forwarded, once for each life of the store.
+   * Only where the store may be another process. What is to be written again, because the store may
+   * have lost it: what the journal still has of everything forwarded, once for each life of it.
    *
    * @param life that the store has now; `undefined`: it does not tell
    * @returns `undefined` if there is nothing more than what was returned before
    */
-  replay(life: string | undefined): Promise<JournalReplay | undefined>
+  replay?(life: string | undefined): Promise<JournalReplay | undefined>
 
   /** When the oldest unsettled row was committed. */
   oldestAtMs(): Promise<number | undefined>

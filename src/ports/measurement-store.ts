@@ -53,10 +53,11 @@ export interface MeasurementWriter {
   deleteSensor(sensor: { userId: number; sensorId: number }, range: TimeRange): Promise<void>
 
   /**
-   * Identifies the life of the store's process: it differs after a restart, when the store may have
-   * lost what it acknowledged shortly before. `undefined` if it cannot be determined now.
+   * Only of a store that is another process. Identifies the life of that process: it differs after
+   * a restart, when the store may have lost what it acknowledged shortly before. `undefined` if it
+   * cannot be determined now.
    */
-  life(): Promise<string | undefined>
+  life?(): Promise<string | undefined>
 
   close(): Promise<void>
 }

@@ -4,7 +4,7 @@
 import type { TimeRange } from '../domain/time.ts'
 import type { SensorInfo } from './measurement-store.ts'
 
-/** Which store has the measurements, and of which sensors. */
+/** Which store has the measurements of a DATA_DIR, and of which sensors. */
 export interface StoreRecords {
   /** `undefined` before the first start. */
   readStoreName(): Promise<string | undefined>
@@ -14,8 +14,8 @@ export interface StoreRecords {
   findOwnerOfDeleted(sensorId: number): Promise<number | undefined>
 }
 
-/** Each call is one durable transaction. */
-export interface StoreUpkeep {
+/** Which store has them from now on. Each call is one durable transaction. */
+export interface StoreChoice {
   /** Records the store in use, unless another one has measurements. @returns the one in use now */
   adoptStore(name: string): Promise<string>
   /**
@@ -24,6 +24,10 @@ export interface StoreUpkeep {
    * @returns whether `from` was in use; otherwise nothing changes
    */
   switchStore(change: StoreSwitch): Promise<boolean>
+}
+
+/** Each call is one durable transaction. */
+export interface StoreUpkeep {
   /** Forwards set-aside measurements once more: those with these ids, or all. @returns how many */
   retrySetAside(ids: readonly number[] | undefined): Promise<number>
   /** Discards set-aside measurements: those with these ids, or all. @returns how many */

@@ -17,7 +17,7 @@ import type { DoctorReport } from '../support/doctor.ts'
 import { freePortOf } from '../support/free-port.ts'
 import { hasInfluxd, InfluxServer } from '../support/influxd.ts'
 import { leaveOut } from '../support/left-out.ts'
-import { newMigratedDatabase, runOnce, usePostgres } from '../support/postgres.ts'
+import { newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 
 /** By browsers, and by `fetch` with them. */
 const REFUSED_PORTS = [10_080, 6_000, 6_566, 6_665, 6_666, 6_667, 6_668, 6_669, 6_679, 6_697]
@@ -209,24 +209,6 @@ describe('thermolog doctor', () => {
         expect(right.exitCode, JSON.stringify(right.checks)).to.equal(0)
         const wrong = await test().examine({ DATABASE_URL: database.url, DURABILITY: 'replicated' })
         expectFirst(wrong, 'database', /synchronous_standby_names/)
-      } finally {
-        await database.remove()
-      }
-    })
-
-    it('names another measurement store than the data have', async () => {
-      const database = await newMigratedDatabase(postgres())
-      try {
-        await runOnce(
-          database.url,
-          `INSERT INTO measurement_store (name) VALUES ('InfluxDB of Ana')`,
-        )
-        const report = await test().examine({ DATABASE_URL: database.url })
-        expectFirst(
-          report,
-          'database',
-          /in another store \(InfluxDB of Ana\) than the settings say/,
-        )
       } finally {
         await database.remove()
       }

@@ -170,7 +170,6 @@ export function describeControl(name: string, newData: NewData): void {
         expect(await data.controlWriter.deleteSensor(userId, id)).to.equal(true)
         expect(await data.controlWriter.deleteSensor(userId, id)).to.equal(false)
         expect(await data.control.findSensorOfAnyone(id)).to.equal(undefined)
-        expect(await data.store.findOwnerOfDeleted(id)).to.equal(userId)
         await reopen()
         expect((await createSensor('cellar')).id).not.to.equal(id)
       })
@@ -353,43 +352,6 @@ export function describeControl(name: string, newData: NewData): void {
       expect(await data.control.countSkipped(other)).to.equal(1)
       const [first] = await data.control.listSkipped(1)
       expect(first?.userEmail).to.equal((await data.control.listUsers())[0]?.email)
-    })
-
-    describe('the measurement store', () => {
-      it('is named once, and another one only while it has nothing', async () => {
-        expect(await data.store.readStoreName()).to.equal(undefined)
-        expect(await data.storeUpkeep.adoptStore('one')).to.equal('one')
-        expect(await data.storeUpkeep.adoptStore('two')).to.equal('two')
-        await send('cellar')
-        expect(await data.storeUpkeep.adoptStore('one')).to.equal('two')
-        await reopen()
-        expect(await data.store.readStoreName()).to.equal('two')
-      })
-
-      it('is switched when the one in use is named, with what is to be deleted there', async () => {
-        await data.storeUpkeep.adoptStore('one')
-        const { sensorId } = await send('cellar')
-        await data.controlWriter.deleteSensor(userId, sensorId)
-        const other = await createSensor('attic')
-        const range = { startMs: 0, stopMs: 1 }
-        const leftovers = [{ userId, sensorId: other.id, range }]
-        const { switchStore } = data.storeUpkeep
-        expect(await switchStore({ from: 'x', to: 'two', leftovers })).to.equal(false)
-        expect(await data.control.countSensorDeletions()).to.equal(1)
-        expect(await switchStore({ from: 'one', to: 'two', leftovers })).to.equal(true)
-        expect(await data.store.readStoreName()).to.equal('two')
-        expect(await data.control.countSensorDeletions()).to.equal(2)
-      })
-
-      it('is told what the sensors of all users are called', async () => {
-        const { id } = await createSensor('cellar')
-        await data.controlWriter.changeSensor(userId, id, { alias: 'Cellar' })
-        const gone = await createSensor('attic')
-        await data.controlWriter.deleteSensor(userId, gone.id)
-        const infos = await data.store.listSensorInfos()
-        expect(infos).to.have.lengthOf(1)
-        expect(infos[0]).to.include({ userId, sensorId: id, alias: 'Cellar' })
-      })
     })
   })
 }

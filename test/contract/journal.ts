@@ -190,16 +190,6 @@ export function describeJournal(name: string, newData: NewData): void {
         expect((await mustClaim(1)).measurements.count).to.equal(2)
       })
 
-      it('tells what sensors are called when they are registered and changed', async () => {
-        const { sensorId } = (await send({})).at(0)
-        await data.controlWriter.changeSensor(userId, sensorId, { alias: 'Cellar' })
-        const infos: string[] = []
-        for (let batch = await data.queue.claim(ALL); batch; batch = await data.queue.claim(ALL)) {
-          infos.push(...batch.sensorInfos.map(({ alias }) => alias))
-        }
-        expect(infos).to.deep.equal(['cellar', 'Cellar'])
-      })
-
       it('hands out again what was given back, or not settled before a start', async () => {
         await send({})
         await data.queue.settle(await mustClaim(), WRITTEN)
@@ -209,24 +199,6 @@ export function describeJournal(name: string, newData: NewData): void {
         expect(await claimAll()).to.deep.equal(claimed)
         await reopen()
         expect(await claimAll()).to.include.members(claimed)
-      })
-
-      it('reads again what was forwarded, without sensors that are deleted by then', async () => {
-        expect(await data.queue.replay('first')).to.equal(undefined)
-        const { sensorId } = (await send({}, { serialNumber: 'attic' })).at(0)
-        await settleAll()
-        expect(await data.queue.replay('first')).to.equal(undefined)
-        const replay = await data.queue.replay('second')
-        const before = await replay?.read(ALL)
-        expect(before?.measurements.count).to.equal(2)
-        await data.controlWriter.deleteSensor(userId, sensorId)
-        const after = await replay?.read(ALL)
-        if (after === undefined) throw new Error('it was not passed')
-        expect(placesOf(after.measurements)).not.to.include(`${sensorId}:0:0`)
-        expect(after.measurements.count).to.equal(1)
-        expect(after.sensorInfos.map((info) => info.serialNumber)).to.deep.equal(['attic'])
-        await replay?.pass(after)
-        expect(await replay?.read(ALL)).to.equal(undefined)
       })
 
       it('wakes who waits for rows, and who is told to stop', async () => {

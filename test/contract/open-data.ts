@@ -8,7 +8,7 @@ import type { SensorAccount } from '../../src/domain/sensor-account.ts'
 import type { ControlReader } from '../../src/ports/control-reader.ts'
 import type { ControlWriter } from '../../src/ports/control-writer.ts'
 import type { JournalQueue, QueueFigures, ReadBarrier } from '../../src/ports/journal-queue.ts'
-import type { SensorDeletionJobs, StoreRecords, StoreUpkeep } from '../../src/ports/store-upkeep.ts'
+import type { SensorDeletionJobs, StoreUpkeep } from '../../src/ports/store-upkeep.ts'
 import type {
   RejectedSubmission,
   SubmissionCommitter,
@@ -24,7 +24,6 @@ export interface OpenData {
   readonly figures: QueueFigures
   readonly control: ControlReader
   readonly controlWriter: ControlWriter
-  readonly store: StoreRecords
   readonly storeUpkeep: StoreUpkeep
   readonly accounts: {
     read(sensorIds: readonly number[]): Promise<ReadonlyMap<number, SensorAccount>>
@@ -33,15 +32,17 @@ export interface OpenData {
 }
 
 /** New data of an engine. */
-export interface TestData {
+export interface TestData<Open extends OpenData = OpenData> {
   /** Opens them; who had them open before has closed them. */
-  open(): Promise<OpenData>
+  open(): Promise<Open>
   /** Copies them while they are closed. @returns puts them back as a restore does */
   backUp?(): Promise<() => Promise<void>>
   remove(): Promise<void>
 }
 
-export type NewData = (rules: AcceptanceRules) => Promise<TestData>
+export type NewData<Open extends OpenData = OpenData> = (
+  rules: AcceptanceRules,
+) => Promise<TestData<Open>>
 
 export const PERMISSIVE: AcceptanceRules = {
   mayRegisterSensors: true,
@@ -117,12 +118,12 @@ export async function newUser({ controlWriter }: OpenData): Promise<number> {
  * @param use is handed both, again when the data are opened again
  * @returns closes the data and opens them again
  */
-export function openForEach(
-  newData: NewData,
-  use: (data: OpenData, userId: number) => void,
+export function openForEach<Open extends OpenData>(
+  newData: NewData<Open>,
+  use: (data: Open, userId: number) => void,
 ): () => Promise<void> {
-  let files: TestData
-  let data: OpenData
+  let files: TestData<Open>
+  let data: Open
   let userId: number
   beforeEach(async () => {
     files = await newData(PERMISSIVE)

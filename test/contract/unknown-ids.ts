@@ -22,7 +22,7 @@ export function describeUnknownIds(engine: string, newData: NewData): void {
 
     for (const id of IDS) {
       it(`finds nothing with the id ${id}`, async () => {
-        const { control, store } = data
+        const { control } = data
         expect(await control.findSensor(userId, id)).to.equal(undefined)
         expect(await control.findSensorOfAnyone(id)).to.equal(undefined)
         expect(await control.countMeasurements([id])).to.equal(0)
@@ -32,7 +32,6 @@ export function describeUnknownIds(engine: string, newData: NewData): void {
         expect(await control.hasStoredLines(id)).to.equal(false)
         const listing = { isOldestFirst: true, afterId: id, limit: 1 }
         expect(await control.listRefused(listing)).to.deep.equal([])
-        expect(await store.findOwnerOfDeleted(id)).to.equal(undefined)
       })
 
       it(`changes nothing with the id ${id}`, async () => {

@@ -3,8 +3,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
-import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
-import type { HighestIds } from '../../src/domain/ids-after-restore.ts'
+import { connectAlone } from '../../src/postgres/server/connection.ts'
 import { Database } from '../../src/postgres/server/database.ts'
 import { addUsers, ask, LosingProxy, newLane, sendEvent, statusOf } from '../support/lanes.ts'
 import { newMigratedDatabase, usePostgres } from '../support/postgres.ts'
@@ -35,15 +34,17 @@ describe('a lane that the server does not answer', () => {
     })
   }
 
-  it('gives up where another server waits for the store to say which ids it has', async () => {
+  it('gives up where another server cannot be recorded, and goes on when it can', async () => {
     const database = await newMigratedDatabase(postgres())
     await addUsers(database.url, [USER])
-    await ask(database.url, "UPDATE data_identity SET timeline = 'of another server'")
-    const silent = Promise.withResolvers<HighestIds>()
-    const lane = newLane(database.url, 'local', () => silent.promise)
+    const other = "UPDATE data_identity SET timeline = 'of another server', may_lack = true"
+    await ask(database.url, other)
+    const holder = await connectAlone(database.url, false)
+    await holder.query('BEGIN; SELECT 1 FROM data_identity FOR UPDATE')
+    const lane = newLane(database.url)
     const outcome = await sendEvent(lane, USER, 'e1').catch((error: unknown) => error)
     expect(outcome).to.include({ code: 'overloaded' })
-    silent.resolve(NO_IDS)
+    await holder.end()
     expect(statusOf(await sendEvent(lane, USER, 'e1'))).to.equal('created')
     await lane.close()
     await database.remove()

@@ -23,10 +23,10 @@ const LEFT_BEHIND = words(`
   data_identity sensor_latest
   minute_summaries quarter_summaries hour_summaries day_summaries
   measurements.measured_at_ms tie_breaks.measured_at_ms tie_breaks.next_ns
-  history_revisions sensors.changed_seq sensors.compensated_seq`)
+  history_revisions sensors.info_at_ms sensors.changed_seq sensors.compensated_seq`)
 /** Of a database: what begins anew, or is filled otherwise. */
 const BEGUN_ANEW = words(`
-  data_identity takeovers schema_version measurement_store store_life shards whole_commits
+  data_identity takeovers schema_version shards whole_commits
   sensor_deletions user_deletions journal streams stream_forwarded leases rate_use sign_in_codes
   history_revisions user_state.settings sensors.changed_at_settings sensors.compensated_at_settings
   sensor_state.version sensor_state.seq sensor_state.pending

@@ -5,7 +5,7 @@
 import { expect } from 'chai'
 import { connectAlone } from '../../src/postgres/server/connection.ts'
 import { declareRestored } from '../../src/postgres/server/renewal.ts'
-import { addUsers, ask, findNoIds, newLane, sendEvent, statusOf } from '../support/lanes.ts'
+import { addUsers, ask, newLane, sendEvent, statusOf } from '../support/lanes.ts'
 import { countLockWaits } from '../support/lock-waits.ts'
 import { newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
@@ -41,7 +41,7 @@ describe('the mark of what another server may lack', () => {
     expect(await send(first, 1, 'first')).to.equal('created')
     const obstacle = await connectAlone(url, false)
     await obstacle.query('BEGIN; SELECT 1 FROM stream_forwarded FOR UPDATE')
-    const restoring = declareRestored(url, findNoIds)
+    const restoring = declareRestored(url)
     await until('the restore waits', async () => (await countLockWaits(url)) === 1)
     const sending = send(second, 2, 'second')
     await until('the lane waits for it', async () => (await countLockWaits(url)) === 2)
@@ -59,7 +59,7 @@ describe('the mark of what another server may lack', () => {
     const refusal: unknown = await send(lane, 1, 'refused').catch((error: unknown) => error)
     expect(refusal).to.have.property('code', 'storage_full')
     await ask(url, 'DROP TRIGGER refuse ON streams')
-    await declareRestored(url, findNoIds)
+    await declareRestored(url)
     expect(await isMarked()).to.equal(false)
     expect(await send(lane, 1, 'taken')).to.equal('created')
     expect(await isMarked()).to.equal(true)

@@ -3,22 +3,19 @@
 // where nothing can be. Method: a real database, and processes that say what they have seen of it.
 
 import { expect } from 'chai'
-import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
 import { connectAlone, TakeoverUndecided } from '../../src/postgres/server/connection.ts'
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
 import type { Witness } from '../../src/postgres/server/notice-takeover.ts'
 import { lookAtServer } from '../../src/postgres/server/recorded-server.ts'
 import { declareRestored } from '../../src/postgres/server/renewal.ts'
 import { SeenStreams } from '../../src/postgres/server/seen-streams.ts'
-import type { FindIdsInStore } from '../../src/postgres/server/renewal.ts'
-import { ask, findNoIds, newWitness } from '../support/lanes.ts'
+import { ask, newWitness } from '../support/lanes.ts'
 import { FakeClock } from '../support/clock.ts'
 import { newDatabase, newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 
 const FOUR_BYTES = ['users_id_seq', 'sensor_ids']
 const SEQUENCES = [...FOUR_BYTES, 'access_tokens_id_seq', 'refused_id_seq']
-const STORE = 'InfluxDB, organization home, bucket thermolog'
 
 /** What a process does on a new connection; `undecided`: it is to try again. */
 async function connect(url: string, witness: Witness) {
@@ -68,26 +65,22 @@ describe('ids on another server', () => {
   let database: TestDatabase
   beforeEach(async () => {
     database = await newMigratedDatabase(postgres())
-    await ask(database.url, 'INSERT INTO measurement_store (name) VALUES ($1)', STORE)
-    await notice(findNoIds)
+    await notice()
   })
   afterEach(() => database.remove())
 
-  const notice = (findIdsInStore: FindIdsInStore) =>
-    connect(database.url, newWitness({ findIdsInStore }))
+  const notice = () => connect(database.url, newWitness())
   const becomeAnother = () => becomeOther(database.url)
   const nextIds = async (url = database.url) => {
     const next = SEQUENCES.map((name) => ask<{ id: string }>(url, 'SELECT nextval($1) AS id', name))
     return (await Promise.all(next)).map(([row]) => Number(row?.id))
   }
-  const readEpoch = () => ask(database.url, 'SELECT epoch, id FROM data_identity')
-  const refuse = () => Promise.reject(new Error('the store is away'))
 
   it('are others than those of another restore of the same copy', async () => {
     const copy = await newDatabase(postgres(), database)
-    await declareRestored(copy.url, findNoIds)
+    await declareRestored(copy.url)
     await becomeAnother()
-    expect(await notice(findNoIds)).to.equal('restore')
+    expect(await notice()).to.equal('restore')
     const [one, other] = [await nextIds(), await nextIds(copy.url)]
     for (const [at, id] of one.entries()) expect(id, SEQUENCES[at]).not.to.equal(other[at])
     expect(one[0]).not.to.equal(one[1])
@@ -98,8 +91,7 @@ describe('ids on another server', () => {
 
   it('are just as far after a promotion that lost nothing, and after another', async () => {
     await ask(database.url, 'UPDATE data_identity SET may_lack = false')
-    // Whatever the store has, the data have it as well.
-    const one = newWitness({ durability: 'replicated', findIdsInStore: refuse })
+    const one = newWitness({ durability: 'replicated' })
     await hold(database.url, 1, { owner: one.owner })
     await connect(database.url, one)
     for (const promotions of [1, 2]) {
@@ -109,33 +101,6 @@ describe('ids on another server', () => {
       const ids = await nextIds()
       for (const id of ids.slice(0, 2)) expect(id).to.equal(promotions * (2 ** 20 + 1))
     }
-  })
-
-  it('go past those that have measurements in a store of their own', async () => {
-    const asked: (string | undefined)[] = []
-    const findIds: FindIdsInStore = async (storeName) => {
-      asked.push(storeName)
-      return { userId: 600_000_000, sensorId: 500_000_000 }
-    }
-    await becomeAnother()
-    expect(await notice(findIds)).to.equal('restore')
-    const [user, sensor] = await nextIds()
-    expect(user).to.be.greaterThan(600_000_000 + 2 ** 20)
-    expect(sensor).to.be.within(500_000_000 + 2 ** 20, 599_999_999)
-    await declareRestored(database.url, findIds)
-    expect((await nextIds())[0]).to.be.greaterThan((user ?? 0) + 2 ** 20)
-    expect(asked).to.deep.equal([STORE, STORE])
-  })
-
-  it('wait until the store has said which those are', async () => {
-    await becomeAnother()
-    const before = await readEpoch()
-    for (const attempt of [() => notice(refuse), () => declareRestored(database.url, refuse)]) {
-      expect(await attempt().catch(String)).to.equal('Error: the store is away')
-      expect(await readEpoch()).to.deep.equal(before)
-    }
-    expect(await notice(async () => NO_IDS)).to.equal('restore')
-    expect(await readEpoch()).not.to.deep.equal(before)
   })
 })
 
@@ -354,7 +319,7 @@ describe('another server', () => {
   })
 
   it('is not noticed twice after it was declared a restore while processes ran', async () => {
-    await declareRestored(database.url, findNoIds)
+    await declareRestored(database.url)
     const declared = await storeOf()
     expect(await comes(one)).to.equal(undefined)
     expect(await storeOf()).to.deep.equal(declared)

@@ -6,7 +6,6 @@ import pg from 'pg'
 import type { Receipt } from '../../src/domain/measurement.ts'
 import { ONE_SHARD } from '../../src/domain/shard.ts'
 import type { Shards } from '../../src/domain/shard.ts'
-import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
 import { Database } from '../../src/postgres/server/database.ts'
 import type { Sql } from '../../src/postgres/server/database.ts'
 import type { Durability } from '../../src/postgres/server/durability.ts'
@@ -47,10 +46,9 @@ export async function findLaneServer(databaseUrl: string): Promise<LaneServer> {
 export function newLane(
   databaseUrl: string,
   durability: Durability = 'local',
-  findIdsInStore = findNoIds,
   { url, shards }: LaneServer = { url: databaseUrl, shards: ONE_SHARD },
 ) {
-  const witness = newWitness({ durability, findIdsInStore })
+  const witness = newWitness({ durability })
   const { owner, seen } = witness
   const notice = async (client: pg.ClientBase) => void (await noticeTakeover(client, witness))
   const greet = greetingOfShards(shards, databaseUrl, notice)
@@ -67,13 +65,10 @@ function giveIds(databaseUrl: string): Sql['rows'] {
     (await ask(databaseUrl, text, ...values)) as Row[]
 }
 
-/** Measurements are in the database. */
-export const findNoIds = async () => NO_IDS
-
 /** A process that has only started. */
 export function newWitness(of: Partial<Witness> = {}): Witness {
   const seen = new SeenStreams(clock)
-  return { owner: 'test', durability: 'local', seen, findIdsInStore: findNoIds, ...of }
+  return { owner: 'test', durability: 'local', seen, ...of }
 }
 
 /** Commits an event of a user. */

@@ -4,10 +4,7 @@ import type { ClientBase } from 'pg'
 import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
 import { DamageList } from '../../src/ingest/damage-list.ts'
 import { Submissions } from '../../src/ingest/submissions.ts'
-import {
-  createControlReader,
-  createStoreRecords,
-} from '../../src/postgres/control/control-reader.ts'
+import { createControlReader } from '../../src/postgres/control/control-reader.ts'
 import { createControlWriter } from '../../src/postgres/control/control-writer.ts'
 import { createDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
 import { Database } from '../../src/postgres/server/database.ts'
@@ -27,10 +24,8 @@ import { BELIEVED } from './clock.ts'
 import { PrometheusMetrics } from '../../src/metrics/metrics.ts'
 import type { OpenData } from '../contract/open-data.ts'
 import type { JournalQueue } from '../../src/ports/journal-queue.ts'
-import { newWitness } from './lanes.ts'
+import { ask, newWitness } from './lanes.ts'
 import { RecordingLog } from './log.ts'
-
-const KEPT_MAX = 10_000_000
 
 let processes = 0
 
@@ -80,15 +75,19 @@ export interface OpenProcess extends OpenData {
   readonly openQueue: (server: ShardServer) => JournalQueue
 }
 
-/**
- * Opens the data as another process.
- *
- * @param keptMs for how long forwarded rows are kept for a replay
- */
+/** From now on no process prunes the journal. */
+export async function keepJournal(databaseUrl: string): Promise<void> {
+  await ask(
+    databaseUrl,
+    `INSERT INTO leases (name, owner, until)
+     SELECT 'journal pruning, shard ' || shard, 'nobody', 'infinity' FROM shards`,
+  )
+}
+
+/** Opens the data as another process. */
 export async function openProcess(
   databaseUrl: string,
   rules: AcceptanceRules,
-  keptMs?: number,
 ): Promise<OpenProcess> {
   const owner = `process ${process.pid}.${++processes}`
   const servers = await openServers(databaseUrl, 4)
@@ -97,10 +96,9 @@ export async function openProcess(
   const [log, metrics] = [new RecordingLog(), new PrometheusMetrics()]
   const onAwaited = () => undefined
   const progress = new PostgresForwardProgress({ servers, clock, log, metrics, onAwaited })
-  const retention = keptMs === undefined ? undefined : { keptMs, measurementsMax: KEPT_MAX }
   const openQueue = (of: ShardServer) => {
     const collaborators = { servers, server: of, progress, clock, log }
-    return new PostgresJournalQueue(collaborators, { owner, retention })
+    return new PostgresJournalQueue(collaborators, owner)
   }
   const queue = openQueue(server)
   const onJournalled = () => queue.notify()
@@ -133,7 +131,6 @@ export async function openProcess(
     figures: progress,
     control: createControlReader(servers),
     controlWriter: writer,
-    store: createStoreRecords(database),
     storeUpkeep: writer,
     accounts: createAccounts(database),
     close: async () => {

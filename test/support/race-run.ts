@@ -17,7 +17,7 @@ import { migrate } from '../../src/postgres/server/migrate.ts'
 import { newUser } from '../contract/open-data.ts'
 import { ask, LosingProxy } from './lanes.ts'
 import { cutProcesses } from './lock-waits.ts'
-import { openProcess } from './postgres-process.ts'
+import { keepJournal, openProcess } from './postgres-process.ts'
 import type { PostgresServer } from './postgres-server.ts'
 import { checkRace } from './race-check.ts'
 import type { RaceReport } from './race-check.ts'
@@ -66,6 +66,7 @@ class Race {
 
   async run(): Promise<RaceReport & { refusals: Record<string, number> }> {
     await migrate(this.#url)
+    await keepJournal(this.#url)
     const first = await openProcess(this.#url, RACE_RULES)
     await Promise.all(RACE_USERS.map(() => newUser(first)))
     await first.close()
@@ -78,10 +79,7 @@ class Race {
     await until('the leases of processes that are gone have ended', () => isFree(this.#url))
     await drain(this.#url)
     const { faults, ...report } = await checkRace(this.#url, this.#files)
-    const { findings } = await verifyDatabase(
-      { influx: undefined, database: { url: this.#url, durability: 'local' } },
-      UNSEEN,
-    )
+    const { findings } = await verifyDatabase({ url: this.#url, durability: 'local' }, UNSEEN)
     const found = findings.map(describeFinding)
     return { ...report, faults: [...faults, ...found], refusals: this.#refusals }
   }
@@ -156,7 +154,7 @@ async function isFree(url: string): Promise<boolean> {
 
 /** Forwards and deletes what is left. */
 async function drain(url: string): Promise<void> {
-  const data = await openProcess(url, RACE_RULES, DAY_MS)
+  const data = await openProcess(url, RACE_RULES)
   const database = new Database(url, 2)
   const writer = new PostgresMeasurementWriter(database)
   for (let batch = await data.queue.claim(5_000); batch; batch = await data.queue.claim(5_000)) {

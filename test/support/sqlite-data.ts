@@ -21,12 +21,20 @@ import { createAccounts } from '../../src/sqlite/verify/accounts.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { PrometheusMetrics } from '../../src/metrics/metrics.ts'
 import { startWriting } from '../../src/threads/start-threads.ts'
+import type { StoreChoice, StoreRecords } from '../../src/ports/store-upkeep.ts'
 import type { OpenData, TestData } from '../contract/open-data.ts'
 import { RecordingLog } from './log.ts'
 
 const REPLAY_RETENTION = { keptMs: DAY_MS, measurementsMin: 0, measurementsMax: 1_000 }
 
-export async function newSqliteData(rules: AcceptanceRules): Promise<TestData> {
+/** With what only a DATA_DIR has: it knows which measurement store it uses. */
+export interface SqliteData extends OpenData {
+  readonly store: StoreRecords
+  readonly storeChoice: StoreChoice
+  readonly queue: SqliteJournalQueue
+}
+
+export async function newSqliteData(rules: AcceptanceRules): Promise<TestData<SqliteData>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-data-'))
   return {
     open: () => openIn(dataDir, rules),
@@ -45,7 +53,7 @@ export async function newSqliteData(rules: AcceptanceRules): Promise<TestData> {
   }
 }
 
-async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData> {
+async function openIn(dataDir: string, rules: AcceptanceRules): Promise<SqliteData> {
   const { channel, close } = await startWriting(
     { dataDir, epochEvents: 64, replayRetention: REPLAY_RETENTION, ...rules },
     {
@@ -94,6 +102,7 @@ async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData
     controlWriter: writer,
     store: createStoreRecords(control),
     storeUpkeep: writer,
+    storeChoice: writer,
     accounts: createAccounts(control),
     close: async () => {
       progress.close()

@@ -3,11 +3,8 @@
 import { callsOf, counted, row } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
 import { CONTROL_READS } from '../../control/reads.ts'
-import { STORE_RECORDS } from '../../control/store-records.ts'
 import type { ControlReader } from '../../ports/control-reader.ts'
-import type { StoreRecords } from '../../ports/store-upkeep.ts'
 import { runFlow } from '../server/database.ts'
-import type { Database } from '../server/database.ts'
 import type { ShardServers } from '../server/shard-servers.ts'
 import { PrincipalLookUps } from './principal-look-ups.ts'
 import { CHANGES_READS } from './sensor-changes.ts'
@@ -32,10 +29,6 @@ export function createControlReader(servers: ShardServers): ControlReader {
     (begin) => runFlow(servers, begin()),
   )
   return { ...calls, findPrincipal: (tokenHash) => principals.find(tokenHash) }
-}
-
-export function createStoreRecords(database: Database): StoreRecords {
-  return callsOf(STORE_RECORDS, (begin) => runFlow(database, begin()))
 }
 
 function* readCursorSecret(): Flow<Uint8Array> {

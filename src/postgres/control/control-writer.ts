@@ -1,12 +1,9 @@
 // ControlWriter and StoreUpkeep on PostgreSQL: each call is one transaction.
 
-import { callsOf, change, row } from '../../control/flow.ts'
-import type { Flow } from '../../control/flow.ts'
+import { callsOf } from '../../control/flow.ts'
 import { createWriters } from '../../control/writers.ts'
 import type { WriterCalls, Writers } from '../../control/writers.ts'
 import { controlWrites } from '../../control/writes.ts'
-import type { EngineRows } from '../../control/writes.ts'
-import { shardOf } from '../../domain/shard.ts'
 import type { Clock } from '../../ports/system.ts'
 import { runFlow } from '../server/database.ts'
 import type { Sql } from '../server/database.ts'
@@ -20,32 +17,6 @@ const LOCK_TOKENS = `
 const RECORD_TOKEN_USES = `
   UPDATE access_tokens t SET last_used_at_ms = greatest(coalesce(t.last_used_at_ms, 0), u.at_ms)
   FROM unnest($1::bigint[], $2::bigint[]) u (id, at_ms) WHERE t.id = u.id`
-const HAS_DATA = `
-  SELECT EXISTS (SELECT 1 FROM accepted_per_day LIMIT 1)
-    OR EXISTS (SELECT 1 FROM sensor_deletions LIMIT 1) AS "hasData"`
-const IS_NAMED = 'SELECT 1 AS named FROM measurement_store WHERE name = $1'
-const NAME_STORE = `
-  INSERT INTO measurement_store (name) VALUES ($1) ON CONFLICT (one) DO NOTHING`
-const RENAME_STORE = 'UPDATE measurement_store SET name = $1'
-const INSERT_DELETION = `
-  INSERT INTO sensor_deletions (shard, sensor_id, user_id, start_ms, stop_ms, heads, due_at_ms)
-  VALUES ($1, $2, $3, $4, $5, '', $6)`
-
-function* adoptStore(name: string): Flow<void> {
-  // Whether there are any data is asked of all servers: one of them may be away.
-  if ((yield* row(IS_NAMED, name)) !== undefined) return
-  yield* change(NAME_STORE, name)
-  const found = yield* row<{ hasData: boolean }>(HAS_DATA)
-  if (found?.hasData !== true) yield* change(RENAME_STORE, name)
-}
-
-const ROWS: EngineRows = {
-  addUserState,
-  adoptStore,
-  orderDeletion: ({ userId, sensorId, range: { startMs, stopMs } }, nowMs) =>
-    change(INSERT_DELETION, shardOf(userId), sensorId, userId, startMs, stopMs, nowMs),
-}
-
 /**
  * What a user has of sensors, and what is set aside, is changed on the server of its shard; users
  * and tokens are of all servers.
@@ -63,7 +34,7 @@ export function createControlWriter(
     database.transaction((sql) => work(sql, clock.nowMs()))
   const ofUser = async <Result>(userId: number, work: Work<Result>) =>
     inTransaction(work, await servers.databaseOf(userId))
-  const writes = callsOf(controlWrites(clock, ROWS), (begin) =>
+  const writes = callsOf(controlWrites(clock, addUserState), (begin) =>
     // After a deadlock or a lost race the flow begins again.
     main.transaction((sql) => runFlow(sql, begin())),
   )
@@ -78,7 +49,7 @@ export function createControlWriter(
         return createSensor(sql, { userId, serialNumber, alias }, terms)
       }),
     changeSensor: (userId, sensorId, order) =>
-      ofUser(userId, (sql, nowMs) => changeSensor(sql, { userId, sensorId }, { ...order, nowMs })),
+      ofUser(userId, (sql) => changeSensor(sql, { userId, sensorId }, order)),
     deleteSensor: (userId, sensorId) =>
       ofUser(userId, (sql, nowMs) => deleteSensor(sql, { userId, sensorId, nowMs })),
     retrySetAside: (ids) => retrySetAside(servers, ids, clock.nowMs()),

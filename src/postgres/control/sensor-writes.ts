@@ -1,5 +1,5 @@
-// Registers, changes and deletes sensors. Locks are taken in the same order as by groups: the
-// stream, the user's state, the sensor's state.
+// Registers, changes and deletes sensors. Locks are taken in the same order as by groups: the state
+// of the user, that of the sensor.
 
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { Sensor, SensorChange } from '../../domain/sensor.ts'
@@ -9,7 +9,6 @@ import type { UserShard } from '../../domain/shard.ts'
 import { runFlow } from '../server/database.ts'
 import type { Sql } from '../server/database.ts'
 import { TAKE_SENSOR_IDS } from '../stream/lane-statements.ts'
-import { journalInfo, lockControlStream } from './control-stream.ts'
 import { SENSOR_READS } from './sensor-rows.ts'
 
 const LOCK_USER = `
@@ -23,15 +22,14 @@ const IS_TAKEN = `
   WHERE shard = $1 AND user_id = $2 AND serial_number_key = $3 AND deleted_at_ms IS NULL`
 const INSERT = `
   INSERT INTO sensors (shard, id, user_id, serial_number, serial_number_key, alias, created_at_ms,
-    info_at_ms, changed_at_settings)
-  VALUES ($1, $8, $2, $3, $4, $5, $6, $6, $7)`
+    changed_at_settings)
+  VALUES ($1, $8, $2, $3, $4, $5, $6, $7)`
 const INSERT_STATE = 'INSERT INTO sensor_state (shard, sensor_id, user_id) VALUES ($1, $2, $3)'
 const CHANGE = `
   UPDATE sensors SET alias = coalesce($4, alias),
-    compensation_celsius = coalesce($5, compensation_celsius),
-    info_at_ms = greatest(info_at_ms + 1, $6), changed_at_settings = $7,
+    compensation_celsius = coalesce($5, compensation_celsius), changed_at_settings = $6,
     compensated_at_settings =
-      CASE WHEN $5 <> compensation_celsius THEN $7 ELSE compensated_at_settings END
+      CASE WHEN $5 <> compensation_celsius THEN $6 ELSE compensated_at_settings END
   WHERE shard = $1 AND user_id = $2 AND id = $3::bigint AND deleted_at_ms IS NULL`
 const DELETE = `
   UPDATE sensors SET deleted_at_ms = $4, changed_at_settings = $5, alias = '',
@@ -84,7 +82,6 @@ export async function createSensor(
   { nowMs, sensorsPerUserMax, idGiver }: Terms,
 ): Promise<Sensor | 'taken' | 'quota'> {
   const shard = shardOf(userId)
-  const place = await lockControlStream(sql, shard)
   const [user] = await sql.rows<LockedUser>(LOCK_USER, [shard, userId])
   const key = serialNumberKey(serialNumber)
   if ((await sql.rows(IS_TAKEN, [shard, userId, key])).length > 0) return 'taken'
@@ -95,7 +92,6 @@ export async function createSensor(
   await sql.change(INSERT, [shard, userId, ...names, nowMs, user.settings, sensorId])
   await sql.change(INSERT_STATE, [shard, sensorId, userId])
   await sql.change(CHANGE_USER, [shard, userId, 1])
-  await journalInfo(sql, place, sensorId)
   const sensor = await runFlow(sql, SENSOR_READS.findSensor(userId, sensorId))
   if (sensor === undefined) throw new Error(`BUG: sensor ${sensorId} is not there`)
   return sensor
@@ -104,23 +100,20 @@ export async function createSensor(
 export async function changeSensor(
   sql: Sql,
   { userId, sensorId }: { readonly userId: number; readonly sensorId: number },
-  { alias = null, compensationCelsius = null, nowMs }: SensorChangeRow,
+  { alias = null, compensationCelsius = null }: SensorChangeRow,
 ): Promise<Sensor | undefined> {
   const shard = shardOf(userId)
-  const place = await lockControlStream(sql, shard)
   const [user] = await sql.rows<LockedUser>(LOCK_USER, [shard, userId])
-  const values = [shard, userId, sensorId, alias, compensationCelsius, nowMs]
+  const values = [shard, userId, sensorId, alias, compensationCelsius]
   if (user === undefined) return undefined
   if ((await sql.change(CHANGE, [...values, user.settings])) === 0) return undefined
   await sql.change(CHANGE_USER, [shard, userId, 0])
-  await journalInfo(sql, place, sensorId)
   return runFlow(sql, SENSOR_READS.findSensor(userId, sensorId))
 }
 
 interface SensorChangeRow {
   readonly alias?: SensorChange['alias'] | null
   readonly compensationCelsius?: SensorChange['compensationCelsius'] | null
-  readonly nowMs: number
 }
 
 /** @returns whether the user had the sensor */

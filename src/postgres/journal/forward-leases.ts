@@ -14,16 +14,12 @@ export interface LeasedStream {
   readonly fence: number
   claimedSeq: number
   settledSeq: number
-  /** Forwarded rows to write again: those after `seq`, up to `throughSeq`. */
-  replay: { readonly seq: number; readonly throughSeq: number } | undefined
 }
 
 interface TakenRow {
   readonly stream: number
   readonly fence: number
   readonly seq: number
-  readonly replayedSeq: number | null
-  readonly replayThroughSeq: number | null
 }
 
 const RENEW_EVERY_MS = SECOND_MS
@@ -64,10 +60,8 @@ export class ForwardLeases {
   async #takeOne(free: number): Promise<void> {
     const values = [shardOfStream(free), free, this.#owner]
     for (const row of await this.#server.database.rows<TakenRow>(sql.TAKE_LEASE, values)) {
-      const { stream, fence, seq, replayedSeq, replayThroughSeq } = row
-      const replay =
-        replayedSeq === null ? undefined : { seq: replayedSeq, throughSeq: replayThroughSeq ?? 0 }
-      this.#held.set(stream, { stream, fence, claimedSeq: seq, settledSeq: seq, replay })
+      const { stream, fence, seq } = row
+      this.#held.set(stream, { stream, fence, claimedSeq: seq, settledSeq: seq })
     }
   }
 
@@ -85,10 +79,6 @@ export class ForwardLeases {
 
   lose({ stream, fence }: LeasedStream): void {
     if (this.#held.get(stream)?.fence === fence) this.#held.delete(stream)
-  }
-
-  loseAll(): void {
-    this.#held.clear()
   }
 
   /** Gives up the leases of streams. */

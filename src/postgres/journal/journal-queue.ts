@@ -11,7 +11,6 @@ import type {
   JournalBatch,
   JournalPlace,
   JournalQueue,
-  JournalReplay,
   Written,
 } from '../../ports/journal-queue.ts'
 import type { Clock, Log } from '../../ports/system.ts'
@@ -21,12 +20,10 @@ import { PostgresLeases } from '../shared/leases.ts'
 import { ForwardLeases } from './forward-leases.ts'
 import type { LeasedStream } from './forward-leases.ts'
 import type { PostgresForwardProgress } from './forward-progress.ts'
-import { JournalPruning } from './journal-pruning.ts'
-import type { ReplayRetention } from './journal-pruning.ts'
+import { pruneJournal } from './journal-pruning.ts'
 import { readBatch } from './journal-rows.ts'
 import type { LeasedBatch } from './journal-rows.ts'
 import * as sql from './journal-statements.ts'
-import { StoreReplay } from './store-replay.ts'
 
 interface Collaborators {
   readonly server: ShardServer
@@ -34,13 +31,6 @@ interface Collaborators {
   readonly progress: PostgresForwardProgress
   readonly clock: Clock
   readonly log: Log
-}
-
-interface Settings {
-  /** Names this process. */
-  readonly owner: string
-  /** `undefined`: the store never loses what it has taken. */
-  readonly retention: ReplayRetention | undefined
 }
 
 const RETRY_MS = SECOND_MS
@@ -56,27 +46,19 @@ interface NextStream {
 export class PostgresJournalQueue implements JournalQueue {
   readonly #with: Collaborators
   readonly #leases: ForwardLeases
-  readonly #replay: StoreReplay
-  readonly #pruning: JournalPruning
+  readonly #taskLeases: PostgresLeases
   readonly #upkeep: NodeJS.Timeout
   /** The number of rows of all streams at the last claim. */
   #rows = 0
   #isClosed = false
   #wake: (() => void) | undefined
 
-  constructor(collaborators: Collaborators, { owner, retention }: Settings) {
+  /** @param owner names this process */
+  constructor(collaborators: Collaborators, owner: string) {
     const { server, servers, clock } = collaborators
     this.#with = collaborators
-    const leases = new ForwardLeases(server, clock, owner)
-    this.#leases = leases
-    this.#replay = new StoreReplay({
-      server,
-      leases,
-      persist: (work) => this.#persist(work),
-      onLate: (batch) => this.#deleteAgain(batch),
-    })
-    const ofServer = new PostgresLeases(servers.main, server.shards)
-    this.#pruning = new JournalPruning({ server, leases: ofServer, clock }, retention)
+    this.#leases = new ForwardLeases(server, clock, owner)
+    this.#taskLeases = new PostgresLeases(servers.main, server.shards)
     this.#upkeep = setInterval(() => void this.#tend(), UPKEEP_EVERY_MS).unref()
   }
 
@@ -132,17 +114,12 @@ export class PostgresJournalQueue implements JournalQueue {
       return
     }
     if (leased !== undefined) this.#leases.lose(leased)
-    await this.#deleteAgain(batch)
+    // It was written after its lease was lost.
+    await this.#persist(() => deleteAgain(server.database, batch, this.#with.clock.nowMs()))
   }
 
   async release(): Promise<void> {
     await this.#persist(() => this.#leases.leave(this.#leases.held))
-  }
-
-  async replay(life: string | undefined): Promise<JournalReplay | undefined> {
-    await this.#persist(() => this.#replay.order(life))
-    await this.#persist(() => this.#leases.take(true))
-    return this.#replay.isUnderWay ? this.#replay : undefined
   }
 
   async oldestAtMs(): Promise<number | undefined> {
@@ -250,16 +227,10 @@ export class PostgresJournalQueue implements JournalQueue {
   async #tend(): Promise<void> {
     try {
       await this.#leases.renew()
-      await this.#pruning.prune()
+      await pruneJournal({ server: this.#with.server, leases: this.#taskLeases })
     } catch (error) {
       this.#with.log.debug('cannot tend the journal now', { error: String(error) })
     }
-  }
-
-  /** For a batch that was written after its lease was lost. */
-  async #deleteAgain(batch: JournalBatch): Promise<void> {
-    const { server, clock } = this.#with
-    await this.#persist(() => deleteAgain(server.database, batch, clock.nowMs()))
   }
 
   /** Repeats work until the database answers. @returns `undefined` when closed */

@@ -1,6 +1,5 @@
 // Reads rows of the journal as batches for the measurement store.
 
-import { decodeInfos } from '../../control/store-records.ts'
 import { ColumnsGatherer, decodeEntries } from '../../domain/measurement-columns.ts'
 import type { JournalBatch, JournalPlace } from '../../ports/journal-queue.ts'
 import { shardOfStream } from '../../domain/shard.ts'
@@ -21,7 +20,6 @@ interface RowRange {
 
 interface Row {
   readonly seq: number
-  readonly sensorInfos: string | null
   readonly entries: Buffer | null
 }
 
@@ -44,7 +42,7 @@ export async function readBatch(
   return {
     place: { stream, seq: last.seq },
     measurements: new ColumnsGatherer().gather(parts),
-    sensorInfos: rows.flatMap(({ sensorInfos }) => decodeInfos(sensorInfos)),
+    sensorInfos: [],
     rows: rows.length,
   }
 }

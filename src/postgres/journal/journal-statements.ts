@@ -18,7 +18,7 @@ export const FIND_FREE = `
     FROM stream_forwarded AS f
     JOIN streams AS s ON s.shard = f.shard AND s.stream_id = f.stream_id
     WHERE ${inShards('f')} AND ${inShards('s')}
-      AND (s.head > f.seq OR f.replayed_seq IS NOT NULL) AND ${IS_FREE}) AS free
+      AND s.head > f.seq AND ${IS_FREE}) AS free
   WHERE n <= 2 ORDER BY n, stream`
 
 /** No row: another process was faster. */
@@ -26,8 +26,7 @@ export const TAKE_LEASE = `
   UPDATE stream_forwarded AS f
   SET owner = $3, fence = f.fence + 1, lease_until = ${LEASE}
   WHERE f.shard = $1 AND f.stream_id = $2 AND ${IS_FREE}
-  RETURNING f.stream_id AS stream, f.fence, f.seq, f.replayed_seq AS "replayedSeq",
-    f.replay_through_seq AS "replayThroughSeq"`
+  RETURNING f.stream_id AS stream, f.fence, f.seq`
 
 /** The leases of missing streams are lost. */
 export const RENEW_LEASES = `
@@ -80,7 +79,7 @@ export const NEXT_STREAM = `
 
 /** The rows in (seq, through]: at least one, at most so many measurements. */
 export const READ_ROWS = `
-  SELECT seq, sensor_infos AS "sensorInfos", entries
+  SELECT seq, entries
   FROM (
     SELECT *, row_number() OVER by_seq AS place, sum(measurements) OVER by_seq AS total
     FROM (
@@ -125,56 +124,22 @@ export const DELETE_AGAIN = `
 
 /**
  * Deletes the oldest forwarded rows of a shard's streams: older than `$2`, so that no lane looks
- * them up, and not kept for a replay, being older than `$3` or from before the time `$4`.
+ * them up.
  */
 export const PRUNE = `
   WITH done AS MATERIALIZED (
     SELECT f.stream_id, max(oldest.seq) AS seq, bounds.before_ms
     FROM stream_forwarded AS f
-    CROSS JOIN (SELECT least(${SERVER_TIME_MS} - $2::bigint,
-      greatest(${SERVER_TIME_MS} - $3::bigint, $4::bigint)) AS before_ms) AS bounds
+    CROSS JOIN (SELECT ${SERVER_TIME_MS} - $2::bigint AS before_ms) AS bounds
     CROSS JOIN LATERAL (
       SELECT seq, committed_at_ms FROM journal AS j
-      WHERE j.shard = $1 AND j.stream_id = f.stream_id
-        AND j.seq <= least(f.seq, f.replayed_seq)
+      WHERE j.shard = $1 AND j.stream_id = f.stream_id AND j.seq <= f.seq
       ORDER BY j.seq LIMIT 1000) AS oldest
     WHERE f.shard = $1 AND oldest.committed_at_ms < bounds.before_ms
     GROUP BY f.stream_id, bounds.before_ms)
   DELETE FROM journal AS j USING done
   WHERE j.shard = $1 AND j.stream_id = done.stream_id AND j.seq <= done.seq
     AND j.committed_at_ms < done.before_ms`
-
-/** Commit time of the newest row from which on there are more than `$2` measurements. */
-export const KEPT_SINCE = `
-  SELECT committed_at_ms AS "atMs" FROM (
-    SELECT committed_at_ms,
-      sum(measurements) OVER (ORDER BY committed_at_ms DESC, stream_id, seq) AS kept
-    FROM journal WHERE shard = ANY ($1::smallint[])) AS counted
-  WHERE kept > $2 ORDER BY kept LIMIT 1`
-
-/** The shards for which the store has not had that life before. */
-export const NOTE_LIFE = `
-  INSERT INTO store_life AS s (shard, life)
-  SELECT shard, $2 FROM shards WHERE shard = ANY ($1::smallint[])
-  ON CONFLICT (shard) DO UPDATE SET life = excluded.life WHERE s.life <> excluded.life
-  RETURNING shard`
-
-/** The shards for which the store has told no life. */
-export const LIFELESS = `
-  SELECT shard FROM shards LEFT JOIN store_life AS l USING (shard)
-  WHERE shard = ANY ($1::smallint[]) AND l.shard IS NULL`
-
-/** Orders all forwarded rows to be written again, and ends all leases, so that all begin anew. */
-export const ORDER_REPLAY = `
-  UPDATE stream_forwarded SET replayed_seq = CASE WHEN seq > 0 THEN 0 END,
-    replay_through_seq = seq, fence = fence + 1, owner = NULL, lease_until = NULL
-  WHERE shard = ANY ($1::smallint[])`
-
-/** No row: the lease is lost. */
-export const NOTE_REPLAYED = `
-  UPDATE stream_forwarded SET
-    replayed_seq = CASE WHEN $4 < replay_through_seq THEN $4 END, lease_until = ${LEASE}
-  WHERE shard = $1 AND stream_id = $2 AND fence = $3`
 
 export const READ_FORWARDED = `
   SELECT stream_id AS stream, seq FROM stream_forwarded WHERE shard = ANY ($1::smallint[])`

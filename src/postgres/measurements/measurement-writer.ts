@@ -65,9 +65,6 @@ const DELETE_SOME = `
 const deleteFrom = (table: string) => `DELETE FROM ${table} WHERE ${OF_SENSOR}`
 const DELETE_SUMMARIES = [deleteFrom('measurements_hour'), deleteFrom('measurements_day')]
 
-/** A committed write is as durable as the database: a restart loses nothing. */
-const LIFE = 'PostgreSQL'
-
 export class PostgresMeasurementWriter implements MeasurementWriter {
   readonly #database: Database
   readonly #partitions: Partitions
@@ -107,10 +104,6 @@ export class PostgresMeasurementWriter implements MeasurementWriter {
       while ((await this.#database.change(DELETE_SOME, range)) >= DELETED_AT_ONCE);
       for (const statement of DELETE_SUMMARIES) await this.#database.change(statement, range)
     })
-  }
-
-  async life(): Promise<string> {
-    return Promise.resolve(LIFE)
   }
 
   /** Its opener closes the database. */

@@ -10,11 +10,11 @@ export const END_MOVING = 'DROP TABLE IF EXISTS moving'
 export const IS_MOVING = `SELECT to_regclass('moving') IS NOT NULL AS "isMoving"`
 export const READ_MOVING = 'SELECT store_id AS "storeId" FROM moving'
 
-/** One without users has links to become the first one, and its first start names a store. */
+/** One without users has links to become the first one. */
 const TABLES = `
   users, user_state, access_tokens, identities, sign_in_links, sensors, sensor_state,
   history_revisions, accepted_per_day, set_aside, refused, refused_totals, skipped_series,
-  tie_breaks, measurements, measurements_hour, measurements_day, ledger, measurement_store`
+  tie_breaks, measurements, measurements_hour, measurements_day, ledger`
 /**
  * Every connection of a process reads the identity first, together with whether data are moved in.
  * Others wait behind it, so it does not wait for long.
@@ -51,7 +51,6 @@ export const MAKE_LEDGER_KEY = 'ALTER TABLE ledger ADD PRIMARY KEY (shard, user_
 
 export const READ_STORE_ID = 'SELECT id FROM data_identity'
 export const SET_IDENTITY = 'UPDATE data_identity SET id = $1, restored_to_ms = $2'
-export const SET_STORE = 'INSERT INTO measurement_store (name) VALUES ($1)'
 export const SET_SEQUENCE = `
   SELECT setval((CASE WHEN $1::text = 'sensors' THEN 'sensor_ids'
     ELSE pg_get_serial_sequence($1, 'id') END)::regclass, $2::bigint)`

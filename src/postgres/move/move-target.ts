@@ -90,12 +90,8 @@ export class MoveTarget {
     await recordServer(this.#client, this.#durability)
   }
 
-  /** @param storeName of the measurements from here on @returns how many rows, by table */
-  async moveRows(
-    data: MovedRows,
-    storeName: string,
-    progress: WorkProgress,
-  ): Promise<Record<string, number>> {
+  /** @returns how many rows, by table */
+  async moveRows(data: MovedRows, progress: WorkProgress): Promise<Record<string, number>> {
     const moved: Record<string, number> = {}
     await this.#inTransaction(async () => {
       for (const table of data.tables) {
@@ -111,7 +107,6 @@ export class MoveTarget {
       }
       const { id, restoredToMs } = data.identity
       await this.#client.query(sql.SET_IDENTITY, [id, restoredToMs])
-      await this.#client.query(sql.SET_STORE, [storeName])
     })
     await this.#client.query(sql.ANALYZE_TABLES)
     await this.#refuseUnsafe()

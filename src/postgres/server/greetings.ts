@@ -2,7 +2,6 @@
 // data? Requests that need an unusable database are refused.
 
 import { postponedError, ServiceError } from '../../domain/errors.ts'
-import type { HighestIds } from '../../domain/ids-after-restore.ts'
 import type { Log } from '../../ports/system.ts'
 import type { DatabaseOptions } from './database.ts'
 import type { Durability } from './durability.ts'
@@ -26,8 +25,6 @@ interface Process {
   /** What lanes promise. */
   readonly durability: Durability
   readonly seen: SeenStreams
-  /** The highest ids in the measurement store of that name; it may take a minute. */
-  readonly readIdsInStore: (storeName: string | undefined) => Promise<HighestIds>
   readonly log: Log
 }
 
@@ -38,14 +35,8 @@ const TAKEN_OVER: Readonly<Record<Takeover, string>> = {
 }
 
 export function greetingsOf({ owner, seen, log, ...process }: Process): Greetings {
-  let asking: Promise<HighestIds> | undefined
-  // Connections that need it at the same time share one query.
-  const findIdsInStore = (storeName: string | undefined) => {
-    asking ??= process.readIdsInStore(storeName).finally(() => (asking = undefined))
-    return asking
-  }
   const greetAs = (durability: Durability) => async (client: Parameters<Greeting>[0]) => {
-    const takeover = await noticeTakeover(client, { owner, durability, seen, findIdsInStore })
+    const takeover = await noticeTakeover(client, { owner, durability, seen })
     if (takeover !== undefined) log.warn(TAKEN_OVER[takeover])
   }
   const first = greetAs('replicated')

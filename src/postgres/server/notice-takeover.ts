@@ -27,8 +27,8 @@ import {
   toRecord,
 } from './recorded-server.ts'
 import type { Look } from './recorded-server.ts'
-import { askStore, findCompleteToMs, noticeFound, renew } from './renewal.ts'
-import type { FindIdsInStore, Takeover } from './renewal.ts'
+import { findCompleteToMs, noticeFound, renew } from './renewal.ts'
+import type { Takeover } from './renewal.ts'
 import type { SeenStreams } from './seen-streams.ts'
 import { recoverPrepared } from './workers.ts'
 import { noticedIn } from './workers-text.ts'
@@ -39,7 +39,6 @@ export interface Witness {
   readonly owner: string
   readonly durability: Durability
   readonly seen: SeenStreams
-  readonly findIdsInStore: FindIdsInStore
 }
 
 /** In all longer than a takeover may be undecided. */
@@ -80,7 +79,7 @@ interface Judgement {
  *
  * @returns what happened, if this process decided it
  * @throws TakeoverUndecided: it cannot be decided for some seconds
- * @throws MoveUnfinished, and whatever `findIdsInStore` throws
+ * @throws MoveUnfinished
  */
 export async function noticeTakeover(
   client: pg.ClientBase,
@@ -102,7 +101,7 @@ export async function noticeTakeover(
     if (isLeftOpen(look)) await recoverPrepared(client)
     const judgement = await inTransaction(client, () => testify(client, witness))
     isHeard = judgement !== undefined
-    if (judgement !== undefined) decided = await decide(client, judgement, witness)
+    if (judgement !== undefined) decided = await decide(client, judgement)
   }
 }
 
@@ -157,11 +156,9 @@ async function completeTo(client: pg.ClientBase, epoch: string | undefined): Pro
 async function decide(
   client: pg.ClientBase,
   { mayLack, isOverdue, isVouched }: Judgement,
-  { findIdsInStore }: Witness,
 ): Promise<Takeover | undefined> {
   if (!mayLack && !isVouched && !isOverdue) throw new TakeoverUndecided()
   const takeover = mayLack || !isVouched ? 'restore' : 'promotion'
-  const idsInStore = takeover === 'restore' ? await askStore(client, findIdsInStore) : undefined
   try {
     return await inTransaction(client, async () => {
       await lockRecorded(client)
@@ -172,7 +169,7 @@ async function decide(
       // another server.
       if (!isUndecided || isOutdated || othersIn(look).length > 0) return undefined
       await alignUsers(client, look, noticedIn(look.recorded.workers))
-      await renew(client, takeover, idsInStore)
+      await renew(client, takeover)
       return takeover
     })
   } catch (error) {

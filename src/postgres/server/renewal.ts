@@ -4,8 +4,8 @@
 
 import { randomBytes, randomUUID } from 'node:crypto'
 import type pg from 'pg'
-import { idAfterRestore, NO_IDS } from '../../domain/ids-after-restore.ts'
-import type { HighestIds, Jump } from '../../domain/ids-after-restore.ts'
+import { idAfterRestore } from '../../domain/ids-after-restore.ts'
+import type { Jump } from '../../domain/ids-after-restore.ts'
 import { restoredTo } from '../../domain/restored-to.ts'
 import { readRow, withConnection } from './connection.ts'
 import { alignUsers } from './align-users.ts'
@@ -53,13 +53,11 @@ const COMPLETE_TO = `
 const RENEW_ID = 'UPDATE data_identity SET id = $1, may_lack = false, restored_to_ms = $2'
 /** In restored data, a used link may be unused again. */
 const END_LINKS = 'DELETE FROM sign_in_links'
-const READ_STORE = 'SELECT (SELECT name FROM measurement_store) AS name'
 const READ_LAST_ID = 'SELECT coalesce(pg_sequence_last_value($1::regclass), 0) AS "lastId"'
 const SET_LAST_ID = 'SELECT setval($1::regclass, $2)'
 
 interface Sequence extends Jump {
   readonly name: string
-  readonly inStore?: keyof HighestIds
 }
 
 /**
@@ -67,8 +65,8 @@ interface Sequence extends Jump {
  * was set aside are left alone: only operators see them, and their use tells `verify` something.
  */
 const SEQUENCES: readonly Sequence[] = [
-  { name: 'users_id_seq', inStore: 'userId', ids: 2 ** 20, randomIds: 2 ** 24 - 1 },
-  { name: 'sensor_ids', inStore: 'sensorId', ids: 2 ** 20, randomIds: 2 ** 24 - 1 },
+  { name: 'users_id_seq', ids: 2 ** 20, randomIds: 2 ** 24 - 1 },
+  { name: 'sensor_ids', ids: 2 ** 20, randomIds: 2 ** 24 - 1 },
   { name: 'access_tokens_id_seq', ids: 2 ** 32, randomIds: 2 ** 32 - 1 },
   { name: 'refused_id_seq', ids: 2 ** 32, randomIds: 2 ** 32 - 1 },
 ]
@@ -89,12 +87,6 @@ const MARK_GAPS = `
 /** A forwarder may have a later fence than this copy, and rows that this copy never had. */
 const END_LEASES = `
   UPDATE stream_forwarded SET fence = fence + 1048576, owner = NULL, lease_until = NULL`
-
-/**
- * Finds the highest ids in the measurement store of this name, which may be outside of the
- * database; `undefined`: no store is used yet.
- */
-export type FindIdsInStore = (storeName: string | undefined) => Promise<HighestIds>
 
 interface CompleteTo {
   readonly previousMs: number | null
@@ -134,21 +126,8 @@ export async function findCompleteToMs(
   return completeToMs
 }
 
-/** Call it outside of a transaction: the store may take long. */
-export async function askStore(
-  client: pg.ClientBase,
-  findIdsInStore: FindIdsInStore,
-): Promise<HighestIds> {
-  const { name } = await readRow<{ name: string | null }>(client, READ_STORE)
-  return findIdsInStore(name ?? undefined)
-}
-
-/** Decides the takeover. @param idsInStore after a restore */
-export async function renew(
-  client: pg.ClientBase,
-  takeover: Takeover,
-  idsInStore: HighestIds = NO_IDS,
-): Promise<void> {
+/** Decides the takeover. */
+export async function renew(client: pg.ClientBase, takeover: Takeover): Promise<void> {
   const isRestore = takeover === 'restore'
   if (isRestore) {
     const { previousMs, completeToMs } = await readRow<CompleteTo>(client, COMPLETE_TO)
@@ -162,11 +141,10 @@ export async function renew(
   const { workers } = await readRow<{ workers: WorkersText }>(client, READ_WORKERS)
   const epoch = randomBytes(EPOCH_BYTES).toString('hex')
   await client.query(RENEW_EPOCH, [epoch, decidedOf(workers)])
-  for (const { name, inStore, ids, randomIds } of SEQUENCES) {
+  for (const { name, ids, randomIds } of SEQUENCES) {
     const { rows } = await client.query<{ lastId: number }>(READ_LAST_ID, [name])
-    const known = [rows[0]?.lastId ?? 0, inStore === undefined ? 0 : idsInStore[inStore]]
     const jump = { ids, randomIds: isRestore ? randomIds : 0 }
-    await client.query(SET_LAST_ID, [name, idAfterRestore(known, jump)])
+    await client.query(SET_LAST_ID, [name, idAfterRestore([rows[0]?.lastId ?? 0], jump)])
   }
 }
 
@@ -181,14 +159,10 @@ async function moveHeads(client: pg.ClientBase): Promise<void> {
  * Declares the data a restored copy, for servers that do not show it: gives them a new identity,
  * and nothing given out since the copy is given out again.
  *
- * @throws MoveUnfinished, and whatever `findIdsInStore` throws: nothing has changed
+ * @throws MoveUnfinished: nothing has changed
  */
-export async function declareRestored(
-  databaseUrl: string,
-  findIdsInStore: FindIdsInStore,
-): Promise<void> {
+export async function declareRestored(databaseUrl: string): Promise<void> {
   await withConnection(databaseUrl, async (client) => {
-    const idsInStore = await askStore(client, findIdsInStore)
     const before = await lookAtServer(client)
     if (isLeftOpen(before)) await recoverPrepared(client)
     await inTransaction(client, async () => {
@@ -201,7 +175,7 @@ export async function declareRestored(
         await noticeFound(client, look, await findCompleteToMs(client, look.server, all))
       }
       await recordAs(client, toRecord(look, []), false)
-      await renew(client, 'restore', idsInStore)
+      await renew(client, 'restore')
     })
   })
 }

@@ -94,16 +94,6 @@ const CONTROL = `
   );
   CREATE INDEX sign_in_links_by_user ON sign_in_links (user_id, created_at_ms);
 
-  -- Which measurement store has the measurements.
-  CREATE TABLE measurement_store (
-    one boolean PRIMARY KEY DEFAULT true CHECK (one),
-    name text NOT NULL
-  );
-
-  -- The life of a store that may, when it restarts, lose what it has just taken: as found by the
-  -- forwarders of each shard.
-  CREATE TABLE store_life (shard smallint PRIMARY KEY, life text NOT NULL);
-
   -- Tasks for one process at a time.
   CREATE TABLE leases (
     name text COLLATE "C" PRIMARY KEY,
@@ -145,8 +135,6 @@ const SENSORS = `
     alias text NOT NULL,
     compensation_celsius float8 NOT NULL DEFAULT 0,
     created_at_ms bigint NOT NULL,
-    -- Time of the last info for the measurement store; the next one is later.
-    info_at_ms bigint NOT NULL,
     deleted_at_ms bigint,
     -- The user's counter of settings at the sensor's registration, last change or deletion; and at
     -- the last change of its compensation.
@@ -244,9 +232,9 @@ const STREAM = `
     PRIMARY KEY (shard, user_id, key)
   );
 
-  -- One connection commits to a stream. The first of a shard has no owner: whatever else changes
-  -- sensors writes to it, locking its row for that transaction. The streams of a shard are numbered
-  -- from 65536 times its number on, without a gap.
+  -- One connection commits to a stream. The first of a shard has no owner: what was set aside and
+  -- is forwarded again goes to it, locking its row for that transaction. The streams of a shard are
+  -- numbered from 65536 times its number on, without a gap.
   CREATE TABLE streams (
     shard smallint NOT NULL,
     stream_id int NOT NULL,
@@ -266,16 +254,12 @@ const STREAM = `
     fence bigint NOT NULL DEFAULT 0,
     owner text,
     lease_until timestamptz,
-    -- During a replay: the last row written again, and the last one to write again.
-    replayed_seq bigint,
-    replay_through_seq bigint,
     PRIMARY KEY (shard, stream_id)
   ) WITH (fillfactor = 10);
   INSERT INTO stream_forwarded (shard, stream_id) VALUES (0, 0);
 
-  -- A row has what one commit accepted (entries) and what it changed of sensors (sensor_infos:
-  -- JSON). The group's id is random, for one attempt only: an unknown outcome is looked up by
-  -- it.
+  -- A row has what one commit accepted. The group's id is random, for one attempt only: an unknown
+  -- outcome is looked up by it.
   CREATE TABLE journal (
     shard smallint NOT NULL,
     stream_id int NOT NULL,
@@ -283,7 +267,6 @@ const STREAM = `
     group_id uuid NOT NULL,
     committed_at_ms bigint NOT NULL,
     measurements int NOT NULL,
-    sensor_infos text,
     entries bytea,
     PRIMARY KEY (shard, stream_id, seq)
   );

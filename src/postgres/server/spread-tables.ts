@@ -27,7 +27,7 @@ const OF_USERS = [
 /** Without a user's id. */
 const OF_SENSORS = ['tie_breaks', 'accepted_per_day', 'measurements_hour', 'measurements_day']
 /** Their rows stay in the first shard. */
-const OF_STREAMS = ['streams', 'stream_forwarded', 'journal', 'history_revisions', 'store_life']
+const OF_STREAMS = ['streams', 'stream_forwarded', 'journal', 'history_revisions']
 const COPIED = ['data_identity']
 /** Stays on the coordinator, but Citus counts its writes: as of another node. */
 const COUNTED = 'whole_commits'
@@ -107,7 +107,7 @@ const NEW_EPOCH = `
 const IS_FORWARDED = `
   SELECT NOT EXISTS (
     SELECT 1 FROM streams s JOIN stream_forwarded f USING (shard, stream_id)
-    WHERE s.head > f.seq OR f.replayed_seq IS NOT NULL) AS "isForwarded"`
+    WHERE s.head > f.seq) AS "isForwarded"`
 
 /** Processes, and what a move that was killed has under way. */
 export const OTHERS_WORK = `

@@ -194,7 +194,7 @@ export class GroupTransaction {
         writes.updateSensors(session, events, { view: this.#view, place }, this.#with.rules),
         writes.noteTieBreaks(session, shard, tieBreaks),
         writes.countDays(session, shard, events),
-        writes.insertRow(session, place, attempt.groupId, { events, newSensors }),
+        writes.insertRow(session, place, attempt.groupId, events),
         session.send(sql.ADVANCE_STREAM, [shard, place.stream, seq]),
       ])
       this.#with.seen.noteRow(place.stream, seq)

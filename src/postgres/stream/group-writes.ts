@@ -1,6 +1,5 @@
 // What a decided group writes. Arrays are sorted in the order in which every process locks rows.
 
-import { encodeInfos } from '../../control/store-records.ts'
 import { encodeEntries } from '../../domain/measurement-columns.ts'
 import type { AcceptanceRules } from '../../domain/acceptance.ts'
 import { becomesLatest } from '../../domain/sensor.ts'
@@ -221,10 +220,9 @@ export function insertRow(
   session: Session,
   { stream, seq }: JournalPlace,
   groupId: string,
-  { events, newSensors }: { events: readonly NewEvent[]; newSensors: readonly NewSensor[] },
+  events: readonly NewEvent[],
 ): Promise<unknown> {
-  const infos = encodeInfos(newSensors)
   const entries = encodeEntries(events, ({ sensor }) => sensor.id)
   const place = [shardOfStream(stream), stream, seq]
-  return session.send(sql.INSERT_ROW, [...place, groupId, events.length, infos, entries])
+  return session.send(sql.INSERT_ROW, [...place, groupId, events.length, entries])
 }

@@ -112,10 +112,9 @@ export const TAKE_SENSOR_IDS = takeIds('sensor_ids')
 /** Their ids were reserved before. */
 export const REGISTER_SENSORS = `
   INSERT INTO sensors
-    (shard, id, user_id, serial_number, serial_number_key, alias, created_at_ms, info_at_ms,
+    (shard, id, user_id, serial_number, serial_number_key, alias, created_at_ms,
       changed_at_settings)
-  SELECT s.shard, u.id, u.user_id, u.serial_number, u.key, u.alias, u.at_ms, u.at_ms,
-    s.settings + 1
+  SELECT s.shard, u.id, u.user_id, u.serial_number, u.key, u.alias, u.at_ms, s.settings + 1
   FROM unnest($2::int[], $3::int[], $4::text[], $5::text[], $6::text[], $7::bigint[])
     AS u (id, user_id, serial_number, key, alias, at_ms)
   JOIN user_state AS s ON s.user_id = u.user_id
@@ -160,8 +159,8 @@ export const COUNT_DAYS = `
 
 export const INSERT_ROW = `
   INSERT INTO journal
-    (shard, stream_id, seq, group_id, committed_at_ms, measurements, sensor_infos, entries)
-  VALUES ($1, $2, $3, $4, ${SERVER_TIME_MS}, $5, $6, $7)`
+    (shard, stream_id, seq, group_id, committed_at_ms, measurements, entries)
+  VALUES ($1, $2, $3, $4, ${SERVER_TIME_MS}, $5, $6)`
 
 export const ADVANCE_STREAM = `
   UPDATE streams SET head = $3, lease_until = ${LEASE} WHERE shard = $1 AND stream_id = $2`

@@ -7,7 +7,7 @@ import { ENTRY_BYTES } from '../../domain/measurement-columns.ts'
 import type { Database, Sql } from '../server/database.ts'
 import { RESTORE } from './remedies.ts'
 
-const IS_EMPTY = 'measurements = 0 AND sensor_infos IS NULL AND entries IS NULL'
+const IS_EMPTY = 'measurements = 0 AND entries IS NULL'
 const STREAMS = `
   SELECT s.stream_id AS stream, s.head, f.seq AS forwarded, j.first, j.last,
     coalesce(j."isGap", false) AS "isGap"

@@ -2,9 +2,9 @@
 // that other parts of this adapter need.
 
 import type { WriterCalls } from '../../control/writers.ts'
-import type { MeasurementToSetAside } from '../../ports/store-upkeep.ts'
+import type { MeasurementToSetAside, StoreChoice } from '../../ports/store-upkeep.ts'
 
-export interface Commands extends WriterCalls {
+export interface Commands extends WriterCalls, StoreChoice {
   /** Keeps what the store refuses; repeating it changes nothing. */
   setAside(measurements: readonly MeasurementToSetAside[]): Promise<void>
   /** The clock may be before whatever was received until now. */

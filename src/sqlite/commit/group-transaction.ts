@@ -1,7 +1,7 @@
 // The durable half of a commit: one transaction that holds everything a group of submissions
 // changes. When it returns, all of it is on disk; when it throws, none of it is.
 
-import { encodeInfos } from '../../control/store-records.ts'
+import { encodeInfos } from '../sensor-infos.ts'
 import type { AcceptanceRules } from '../../domain/acceptance.ts'
 import { becomesLatest } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'

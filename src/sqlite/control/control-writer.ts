@@ -1,7 +1,10 @@
-// ControlWriter and StoreUpkeep for the main thread: each call goes to the commit thread.
+// ControlWriter, StoreUpkeep and StoreChoice for the main thread: each call goes to the commit
+// thread.
 
 import { createWriters } from '../../control/writers.ts'
-import type { WriterCalls, Writers } from '../../control/writers.ts'
+import type { Writers } from '../../control/writers.ts'
+import type { StoreChoice } from '../../ports/store-upkeep.ts'
+import type { Commands } from '../commit/commands.ts'
 import type { CommitChannel } from '../commit/commit-channel.ts'
 
 // prettier-ignore
@@ -18,10 +21,11 @@ const CALLS = [
 export function createControlWriter(
   channel: CommitChannel,
   onJournalled: (measurements: number) => void,
-): Writers {
+): Writers & StoreChoice {
   const calls = CALLS.map((name) => {
-    return [name, (...args: Parameters<WriterCalls[typeof name]>) => channel.call(name, ...args)]
+    return [name, (...args: Parameters<Commands[typeof name]>) => channel.call(name, ...args)]
   })
-  const all = Object.fromEntries(calls) as Pick<WriterCalls, (typeof CALLS)[number]>
-  return createWriters(all, onJournalled)
+  const all = Object.fromEntries(calls) as Pick<Commands, (typeof CALLS)[number]>
+  const { adoptStore, switchStore } = all
+  return { ...createWriters(all, onJournalled), adoptStore, switchStore }
 }

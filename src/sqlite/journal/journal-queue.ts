@@ -2,8 +2,8 @@
 // is a single stream. The commit thread learns from the main thread how far the store is, and saves
 // it.
 
-import { withoutDeleted } from '../../control/sensor-deletions.ts'
-import { toSetAsideOf } from '../../domain/measurement-columns.ts'
+import { rows } from '../../control/flow.ts'
+import { sensorsOf, toSetAsideOf, withoutSensors } from '../../domain/measurement-columns.ts'
 import type {
   ClaimedBatch,
   JournalBatch,
@@ -15,6 +15,9 @@ import type { Connection } from '../database.ts'
 import { FlowRunner } from '../run-flow.ts'
 import type { ForwardedRows, ReadableRows } from './forward-progress.ts'
 import { JournalReader } from './journal-reader.ts'
+
+const DELETED_AMONG = `
+  SELECT id FROM sensors WHERE id = ANY ($1::bigint[]) AND deleted_at_ms IS NOT NULL`
 
 export type QueueNews = { readonly readable: ReadableRows } | { readonly forwarded: ForwardedRows }
 
@@ -67,9 +70,9 @@ export class SqliteJournalQueue implements JournalQueue {
     const batch = this.#inTurn[0]?.readBatch(this.#claimedSeq, measurementsMax)
     if (batch === undefined) return undefined
     const { seq } = batch.place
-    const rows = seq - this.#claimedSeq
+    const claimed = seq - this.#claimedSeq
     const lastSeq = this.#journal.lastSeq()
-    const isOutrun = lastSeq - this.#lastSeq > rows
+    const isOutrun = lastSeq - this.#lastSeq > claimed
     this.#lastSeq = lastSeq
     this.#claimedSeq = seq
     return { ...batch, isOutrun }
@@ -131,7 +134,10 @@ export class SqliteJournalQueue implements JournalQueue {
 
   #readReplay(afterSeq: number, measurementsMax: number): JournalBatch | undefined {
     const batch = this.#replayed.readBatch(afterSeq, measurementsMax)
-    return batch && this.#flows.run(withoutDeleted(batch))
+    if (batch === undefined) return undefined
+    // Deleted sensors must not be written again.
+    const deleted = this.#flows.run(rows<{ id: number }>(DELETED_AMONG, [...sensorsOf(batch)]))
+    return withoutSensors(batch, new Set(deleted.map(({ id }) => id)))
   }
 }
 

@@ -2,7 +2,7 @@
 // backlog, and whether anything of a sensor is still on its way.
 
 import { setImmediate } from 'node:timers/promises'
-import { decodeInfos } from '../../control/store-records.ts'
+import { decodeInfos } from '../sensor-infos.ts'
 import { ColumnsGatherer } from '../../domain/measurement-columns.ts'
 import type { MeasurementColumns } from '../../domain/measurement-columns.ts'
 import { takeSensors } from '../../domain/take-sensors.ts'

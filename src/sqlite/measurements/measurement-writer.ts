@@ -145,11 +145,6 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
     await this.sync()
   }
 
-  /** Its lifetime is the process, and it loses nothing. */
-  async life(): Promise<string> {
-    return 'embedded'
-  }
-
   async close(): Promise<void> {
     await (await this.#log)?.close()
     this.#keeper.close()

@@ -56,7 +56,7 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   sensors: {
     file: CONTROL_FILE,
     columns: `id, shard_of(user_id) AS shard, user_id, serial_number, serial_number_key, alias,
-      compensation_celsius, created_at_ms, info_at_ms, deleted_at_ms`,
+      compensation_celsius, created_at_ms, deleted_at_ms`,
     from: 'sensors',
   },
   sensor_state: {

@@ -2,10 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
-import {
-  createControlReader,
-  createStoreRecords,
-} from '../../../src/postgres/control/control-reader.ts'
+import { createControlReader } from '../../../src/postgres/control/control-reader.ts'
 import { ServiceError } from '../../../src/domain/errors.ts'
 import { firstStreamOf, shardOf } from '../../../src/domain/shard.ts'
 import { connectAlone } from '../../../src/postgres/server/connection.ts'
@@ -49,7 +46,6 @@ export function controlSuite(use: UseServer, { isOneServer }: SuiteScope): void 
       control: createControlReader(servers),
       writer,
       upkeep: writer,
-      records: createStoreRecords(sql),
       jobs: createDeletionJobs(allIn(servers)),
       journalled: () => journalled,
     }
@@ -109,11 +105,10 @@ export function controlSuite(use: UseServer, { isOneServer }: SuiteScope): void 
     const sensorId = typeof made === 'object' ? made.id : 0
     const holder = await connectAlone(database.url, false)
     await holder.query('BEGIN')
-    const shard = servers.shards.of(userId)
-    const stream = [shard, firstStreamOf(shard)]
+    const state = [servers.shards.of(userId), userId]
     await holder.query(
-      'SELECT 1 FROM streams WHERE shard = $1 AND stream_id = $2 FOR UPDATE',
-      stream,
+      'SELECT 1 FROM user_state WHERE shard = $1 AND user_id = $2 FOR UPDATE',
+      state,
     )
     const waiting = Array.from({ length: 200 }, (_, change) =>
       writer.changeSensor(userId, sensorId, { alias: `${change}` }).then(
@@ -195,7 +190,6 @@ export function controlSuite(use: UseServer, { isOneServer }: SuiteScope): void 
     expect(await due()).to.deep.equal([])
     await first().jobs.notePass({ ...job, passes: 1 }, undefined)
     expect(await second().control.countSensorDeletions()).to.equal(0)
-    expect(await second().records.findOwnerOfDeleted(sensorId)).to.equal(userId)
   })
 
   it('forwards again, or gives up, what was set aside', async () => {

@@ -2,11 +2,9 @@
 // that is not. Method: two processes on one database; leases end by a statement.
 
 import { expect } from 'chai'
-import { DAY_MS, HOUR_MS } from '../../../src/domain/time.ts'
 import { MemoryLeases } from '../../../src/memory/leases.ts'
 import { connectAlone } from '../../../src/postgres/server/connection.ts'
-import { JournalPruning } from '../../../src/postgres/journal/journal-pruning.ts'
-import type { ReplayRetention } from '../../../src/postgres/journal/journal-pruning.ts'
+import { pruneJournal } from '../../../src/postgres/journal/journal-pruning.ts'
 import { PRUNE } from '../../../src/postgres/journal/journal-statements.ts'
 import type { ClaimedBatch } from '../../../src/ports/journal-queue.ts'
 import { noticeTakeover } from '../../../src/postgres/server/notice-takeover.ts'
@@ -24,16 +22,21 @@ import type { OpenData } from '../../contract/open-data.ts'
 import { ask, newWitness } from '../../support/lanes.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
 import { listAll } from '../../support/measurements.ts'
-import { allIn, closeServers, openProcess, openServers } from '../../support/postgres-process.ts'
+import {
+  allIn,
+  closeServers,
+  keepJournal,
+  openProcess,
+  openServers,
+} from '../../support/postgres-process.ts'
 import { newMigratedDatabase } from '../../support/postgres.ts'
 import type { SuiteScope, TestDatabase, UseServer } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
 
 const ALL = 1_000
 const WRITTEN = { setAside: [], durationMs: 1 }
-/** The first stream of a shard is of its control data. */
+/** The first stream of a shard has no lane. */
 const OF_LANE = 'stream_id & 65535 > 0'
-const HOUR_AGO_MS = Date.now() - HOUR_MS
 
 /** @param use what it runs on */
 export function journalQueueSuite(use: UseServer, { isOneServer }: SuiteScope): void {
@@ -43,9 +46,10 @@ export function journalQueueSuite(use: UseServer, { isOneServer }: SuiteScope): 
   let userId: number
   beforeEach(async () => {
     database = await newMigratedDatabase(postgres())
-    // What they prune themselves is none of what a test looks at.
-    one = await openProcess(database.url, PERMISSIVE, DAY_MS)
-    other = await openProcess(database.url, PERMISSIVE, DAY_MS)
+    // Tests prune themselves.
+    await keepJournal(database.url)
+    one = await openProcess(database.url, PERMISSIVE)
+    other = await openProcess(database.url, PERMISSIVE)
     userId = await newUser(one)
   })
   afterEach(async () => {
@@ -140,40 +144,6 @@ export function journalQueueSuite(use: UseServer, { isOneServer }: SuiteScope): 
     expect((await due()).map(({ passes }) => passes)).to.deep.equal([0])
   })
 
-  it('write again what the store has lost, once for each of its lives, whoever ends', async () => {
-    const [first, second] = both()
-    expect(await first.queue.replay('one')).to.equal(undefined)
-    await send(first)
-    const lost = await claim(first)
-    await first.queue.settle(lost, WRITTEN)
-    expect(await second.queue.replay('one')).to.equal(undefined)
-    const begun = await first.queue.replay('two')
-    const late = await begun?.read(ALL)
-    if (late === undefined) throw new Error('there is nothing to write again')
-    const replay = await takeOver(() => second.queue.replay('two'))
-    const again = await replay.read(ALL)
-    if (again === undefined) throw new Error('nobody has taken it over')
-    expect(placesOf(again.measurements)).to.deep.equal(placesOf(lost.measurements))
-    await begun?.pass(late)
-    expect((await replay.read(ALL))?.place, 'the late one has noted nothing').to.deep.equal(
-      again.place,
-    )
-    await replay.pass(again)
-    expect(await replay.read(ALL)).to.equal(undefined)
-    for (const { queue } of both()) expect(await queue.replay('two')).to.equal(undefined)
-  })
-
-  it('write again what is forwarded while the store restarts', async () => {
-    const [first, second] = both()
-    await second.queue.replay('one')
-    await send(first)
-    const underWay = await claim(first)
-    await second.queue.replay('two')
-    await first.queue.settle(underWay, WRITTEN)
-    expect(await forwardedSeqs()).to.deep.equal([0])
-    expect(placesOf((await claim(second)).measurements)).to.have.lengthOf(1)
-  })
-
   it('begin anew when another server has the data, whatever they had claimed', async () => {
     const [first, second] = both()
     const { sensorId } = (await send(first)).at(0)
@@ -242,40 +212,21 @@ export function journalQueueSuite(use: UseServer, { isOneServer }: SuiteScope): 
   })
 
   it('prune what is forwarded when nobody can look for it any more', async () => {
-    const [first, second] = both()
-    await second.queue.replay('one')
+    const [first] = both()
     await send(first)
     await send(first, 1)
     await ask(database.url, 'UPDATE journal SET committed_at_ms = 0 WHERE seq = 1')
     await prune()
     expect(await seqs(), 'not forwarded').to.deep.equal([1, 2])
     await settleAll(first)
-    await first.close()
-    one = undefined
-    const replay = await second.queue.replay('two')
-    await prune()
-    expect(await seqs(), 'to be written again').to.deep.equal([1, 2])
-    const batch = await replay?.read(ALL)
-    if (batch !== undefined) await replay?.pass(batch)
     await prune()
     expect(await seqs()).to.deep.equal([2])
-  })
-
-  it('keep what the store may lose, but not more than they may', async () => {
-    const [first] = both()
-    for (let row = 0; row < 4; row++) await send(first, row)
-    await settleAll(first)
-    await ask(database.url, 'UPDATE journal SET committed_at_ms = $1 + seq * 1000', HOUR_AGO_MS)
-    await prune({ keptMs: DAY_MS, measurementsMax: 10 })
-    expect(await seqs()).to.have.lengthOf(4)
-    await prune({ keptMs: DAY_MS, measurementsMax: 2 })
-    expect(await seqs()).to.deep.equal([3, 4])
   })
 
   if (isOneServer) {
     it('prune without a look at each row for each, however small the table once was', async () => {
       const client = await connectAlone(database.url, false)
-      const run = () => client.query({ name: 'prune', text: PRUNE, values: [0, 0, 0, 0] })
+      const run = () => client.query({ name: 'prune', text: PRUNE, values: [0, 0] })
       // From the sixth time on by one plan.
       for (let time = 0; time < 6; time++) await run()
       await client.query(`INSERT INTO journal
@@ -292,11 +243,10 @@ export function journalQueueSuite(use: UseServer, { isOneServer }: SuiteScope): 
     })
   }
 
-  async function prune(retention?: ReplayRetention): Promise<void> {
+  async function prune(): Promise<void> {
     const servers = await openServers(database.url)
     const leases = new MemoryLeases(systemClock).of('test')
-    const server = allIn(servers)
-    await new JournalPruning({ server, leases, clock: systemClock }, retention).prune()
+    await pruneJournal({ server: allIn(servers), leases })
     await closeServers(servers)
   }
 

@@ -9,7 +9,6 @@ import {
   addUsers,
   ask,
   findLaneServer,
-  findNoIds,
   LosingProxy,
   newLane,
   sendEvent,
@@ -41,7 +40,7 @@ export function laneSuite(use: UseServer): void {
   })
 
   const openLane = (durability: Durability = 'local', url = server.url) =>
-    newLane(database.url, durability, findNoIds, { ...server, url })
+    newLane(database.url, durability, { ...server, url })
   const send = async (eventId: string | null) => statusOf(await sendEvent(lane, USER, eventId))
   const read = <Row extends pg.QueryResultRow>(text: string, ...values: unknown[]) =>
     ask<Row>(database.url, text, ...values)

@@ -24,8 +24,8 @@ const SEVERAL_SHARDS = `
 /** Where a sensor is, only its row tells. */
 const REGISTER = `
   INSERT INTO sensors
-    (shard, id, user_id, serial_number, serial_number_key, alias, created_at_ms, info_at_ms)
-  SELECT $1, id, 1, id, id, '', 0, 0 FROM generate_series(1, 10000) AS id`
+    (shard, id, user_id, serial_number, serial_number_key, alias, created_at_ms)
+  SELECT $1, id, 1, id, id, '', 0 FROM generate_series(1, 10000) AS id`
 
 interface FreshStore extends OpenStore {
   readonly url: string

@@ -18,9 +18,7 @@ import { until } from '../../support/until.ts'
 const START_MS = Date.UTC(2026, 2, 10)
 const BATCH = 500
 const QUIET = { begin: () => undefined, advance: () => undefined }
-const verify = (url: string) => verifyDatabase(settingsOf(url), QUIET)
-const settingsOf = (url: string) =>
-  ({ influx: undefined, database: { url, durability: 'local' } }) as const
+const verify = (url: string) => verifyDatabase({ url, durability: 'local' }, QUIET)
 const [CELLAR, GONE] = [1, 2]
 const OF_GONE = `WHERE sensor_id = ${GONE}`
 /** The first stream of a shard has no lane. */

@@ -1,6 +1,5 @@
-// Goal: a takeover that cannot be finished, because the store that knows which ids are taken is
-// another one than the settings say, refuses requests until it can be, and says why. Method: a
-// service on a database that is made to seem another server's.
+// Goal: a database that cannot be used while a service runs on it refuses requests until it can be,
+// and says why. Method: one of its tables is out of reach, as where a role has lost a right.
 
 import { expect } from 'chai'
 import { createService } from '../../src/compose.ts'
@@ -14,9 +13,7 @@ import { newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 
-const OTHER = 'InfluxDB, organization home, bucket attic'
-
-describe('a takeover of data with measurements in another store', () => {
+describe('a database that cannot be used for a while', () => {
   const postgres = usePostgres()
   const log = new RecordingLog()
   let database: TestDatabase
@@ -30,8 +27,6 @@ describe('a takeover of data with measurements in another store', () => {
     const body = { event_id: 'e1', sn: 'cellar', temp: 1, timestamp: '2026-03-10T10:00:00Z' }
     return send(url, { method: 'POST', path: '/api/v1/measurements', token, body })
   }
-  const setStore = (name: string) =>
-    ask(database.url, 'UPDATE measurement_store SET name = $1', name)
 
   before(async () => {
     database = await newMigratedDatabase(postgres())
@@ -44,10 +39,9 @@ describe('a takeover of data with measurements in another store', () => {
     await database?.remove()
   })
 
-  it('is refused, and said once, until the store is the right one', async () => {
+  it('refuses requests, and says why once, until it can be used', async () => {
     expect((await write()).status).to.equal(201)
-    await setStore(OTHER)
-    await ask(database.url, "UPDATE data_identity SET timeline = '0000000A'")
+    await ask(database.url, 'ALTER TABLE takeovers RENAME TO elsewhere')
     await ask(
       database.url,
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -59,10 +53,10 @@ describe('a takeover of data with measurements in another store', () => {
     }
     const said = log.events.filter(({ message }) => message === 'the database cannot be used now')
     expect(said).to.have.lengthOf(1)
-    expect(said[0]?.fields['reason']).to.contain(OTHER).and.contain('set INFLUX_URL')
+    expect(said[0]?.fields['reason']).to.contain('takeovers')
     const starting = createService(config(), { log: new RecordingLog() })
     expect(await starting.catch((error: unknown) => error)).to.be.instanceOf(UnfitSettings)
-    await setStore('PostgreSQL')
+    await ask(database.url, 'ALTER TABLE elsewhere RENAME TO takeovers')
     await until('it goes on', async () => (await read()).status === 200)
     expect((await write()).status).to.equal(200)
   })
