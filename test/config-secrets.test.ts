@@ -44,12 +44,13 @@ describe('a secret', () => {
       INFLUX_TOKEN_FILE: file('influx', 'of the bucket\n'),
       METRICS_TOKEN_FILE: file('metrics', ' spaces count \r\n'),
       IDP_HOME_CLIENT_SECRET_FILE: file('client', 'two\n\n'),
-      DATABASE_URL_FILE: file('database', 'postgresql://u:p@host:5432/name'),
     })
+    const url = 'postgresql://u:p@host:5432/name'
+    const { database } = loadConfig({ DATABASE_URL_FILE: file('database', url) })
     expect(config.influx?.influxToken).to.equal('of the bucket')
     expect(config.metricsToken).to.equal(' spaces count ')
     expect(config.identityProviders[0]?.clientSecret).to.equal('two\n')
-    expect(config.database?.url).to.equal('postgresql://u:p@host:5432/name')
+    expect(database?.url).to.equal(url)
   })
 
   it('may be a credential of systemd, which counts last', () => {

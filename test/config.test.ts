@@ -106,6 +106,14 @@ const FAULTS: readonly (readonly [Environment, RegExp])[] = [
   [{ DATABASE_URL: 'postgresql:///name' }, /^DATABASE_URL must be like/],
   [{ DATABASE_URL: 'postgresql://a:x/name' }, /^DATABASE_URL must be like/],
   [{ DURABILITY: 'local' }, /^DURABILITY needs DATABASE_URL/],
+  [
+    { DATABASE_URL: 'postgresql://db/name', INFLUX_ORG: 'home', INFLUX_TOKEN: 'secret' },
+    /^INFLUX_ORG, INFLUX_TOKEN beside DATABASE_URL: .* can be used only without DATABASE_URL$/,
+  ],
+  [
+    { DATABASE_URL: 'postgresql://db/name', ...INFLUX, INFLUX_URL: 'x' },
+    /^INFLUX_URL, INFLUX_ORG, INFLUX_BUCKET, INFLUX_TOKEN beside DATABASE_URL: /,
+  ],
   [{ ...INFLUX, INFLUX_TOKEN: undefined }, /^INFLUX_TOKEN missing: InfluxDB needs all of /],
   [{ ...PROVIDER, IDP_MY_IDP_ISSUER: 'http://id.example.org' }, /^IDP_MY_IDP_ISSUER must be an/],
   [{ ...PROVIDER, IDP_MY_IDP_CLIENT_ID: '' }, /^IDP_MY_IDP_CLIENT_ID is missing$/],

@@ -11,7 +11,6 @@ import type { Environment } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { send, sendBatch } from '../support/http.ts'
 import { connect, influxSettings, newBucket, useInflux, writeLines } from '../support/influx.ts'
-import type { TestInflux } from '../support/influxd.ts'
 import { newDatabase, usePostgres } from '../support/postgres.ts'
 import { expectClean } from '../support/verify.ts'
 
@@ -58,50 +57,28 @@ const AWAY = {
   INFLUX_TOKEN: 'none',
 }
 
-function waitsForInflux(newSettings: () => Promise<Environment>): void {
-  it('changes nothing while it is unknown which ids have measurements in InfluxDB', async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-restored-'))
-    const engine = await newSettings()
-    const settings = { ...engine, ...AWAY }
-    const token = await createFleetToken(dataDir, 'ana@example.org', settings)
-    const storeOf = () =>
-      serving(dataDir, settings, async (url) => {
-        return (await send(url, { path: '/api/v1/me', token })).body.data.store
-      })
-    const before = await storeOf()
-    const declare = (of: Environment) => runCommand(dataDir, ['database', 'restored'], of)
-    const without = await declare(engine)
-    expect(without.stderr).to.match(/in another store.*: set INFLUX_URL, _ORG/s)
-    expect(without.exitCode).to.equal(2)
-    const away = await declare(settings)
-    expect(away.stderr).to.match(/InfluxDB does not report.*Nothing has been changed/s)
-    expect(away.exitCode).to.equal(1)
-    expect(await storeOf()).to.deep.equal(before)
-    await rm(dataDir, { recursive: true })
-  })
-}
-
-function goesPastInflux(influx: () => TestInflux, newSettings: () => Promise<Environment>): void {
-  it('goes past the ids that have measurements in InfluxDB', async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-restored-'))
-    const target = await newBucket(influx())
-    const settings = { ...(await newSettings()), ...influxSettings(target) }
-    await createFleetToken(dataDir, 'ana@example.org', settings)
-    const lines = ['temperature,sensor_id=500000000,user_id=600000000 temp=1 1773100800000000000']
-    await writeLines(connect(target), lines)
-    const declared = await runCommand(dataDir, ['database', 'restored'], settings)
-    expect(declared.exitCode, declared.stderr).to.equal(0)
-    const create = ['user', 'create', '--email', 'bo@example.org', '--json']
-    const { stdout } = await runCommand(dataDir, create, settings)
-    expect((JSON.parse(stdout) as { id: number }).id).to.be.greaterThan(600_000_000)
-    await rm(dataDir, { recursive: true })
-  })
-}
-
 describe('thermolog database restored', () => {
   describe('of a data directory', () => {
     tellsApart(async () => ({}))
-    waitsForInflux(async () => ({}))
+
+    it('changes nothing while it is unknown which ids have measurements in InfluxDB', async () => {
+      const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-restored-'))
+      const token = await createFleetToken(dataDir, 'ana@example.org', AWAY)
+      const storeOf = () =>
+        serving(dataDir, AWAY, async (url) => {
+          return (await send(url, { path: '/api/v1/me', token })).body.data.store
+        })
+      const before = await storeOf()
+      const declare = (of: Environment) => runCommand(dataDir, ['database', 'restored'], of)
+      const without = await declare({})
+      expect(without.stderr).to.match(/in another store.*: set INFLUX_URL, _ORG/s)
+      expect(without.exitCode).to.equal(2)
+      const away = await declare(AWAY)
+      expect(away.stderr).to.match(/InfluxDB does not report.*Nothing has been changed/s)
+      expect(away.exitCode).to.equal(1)
+      expect(await storeOf()).to.deep.equal(before)
+      await rm(dataDir, { recursive: true })
+    })
 
     it('waits until no service uses it', async () => {
       const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-restored-'))
@@ -116,16 +93,25 @@ describe('thermolog database restored', () => {
 
   describe('of a database', () => {
     const postgres = usePostgres()
-    const newSettings = async () => ({ DATABASE_URL: (await newDatabase(postgres())).url })
-    tellsApart(newSettings)
-    waitsForInflux(newSettings)
-
-    describe('with InfluxDB', () => {
-      goesPastInflux(useInflux(), newSettings)
-    })
+    tellsApart(async () => ({ DATABASE_URL: (await newDatabase(postgres())).url }))
   })
 
   describe('of a data directory with InfluxDB', () => {
-    goesPastInflux(useInflux(), async () => ({}))
+    const influx = useInflux()
+
+    it('goes past the ids that have measurements there', async () => {
+      const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-restored-'))
+      const target = await newBucket(influx())
+      const settings = influxSettings(target)
+      await createFleetToken(dataDir, 'ana@example.org', settings)
+      const lines = ['temperature,sensor_id=500000000,user_id=600000000 temp=1 1773100800000000000']
+      await writeLines(connect(target), lines)
+      const declared = await runCommand(dataDir, ['database', 'restored'], settings)
+      expect(declared.exitCode, declared.stderr).to.equal(0)
+      const create = ['user', 'create', '--email', 'bo@example.org', '--json']
+      const { stdout } = await runCommand(dataDir, create, settings)
+      expect((JSON.parse(stdout) as { id: number }).id).to.be.greaterThan(600_000_000)
+      await rm(dataDir, { recursive: true })
+    })
   })
 })

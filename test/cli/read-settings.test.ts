@@ -42,6 +42,20 @@ describe('settings', () => {
     expect(exitCode).to.equal(2)
   })
 
+  it('of InfluxDB are refused beside a database, whatever is to be done there', async () => {
+    const settings = { DATABASE_URL: 'postgresql://127.0.0.1:1/x', INFLUX_TOKEN: 'very-secret' }
+    const commands = ['serve', 'verify', 'database restored', 'move --to influx']
+    for (const command of commands) {
+      const words = command.split(' ')
+      const { exitCode, stderr } = await runCommand(join(folder, 'data'), words, settings)
+      expect(stderr, command).to.match(
+        /INFLUX_TOKEN beside DATABASE_URL: measurements are stored in PostgreSQL; InfluxDB can /,
+      )
+      expect(stderr).not.to.contain('very-secret')
+      expect(exitCode, command).to.equal(2)
+    }
+  })
+
   it('that are wrong are errors for journald, line by line', () => {
     const program = 'JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) exec "$0" "$@"'
     const { stderr } = spawnSync('/bin/sh', ['-c', program, process.execPath, COMMAND, 'serve'], {

@@ -11,6 +11,7 @@ import { loadConfig } from '../../src/config.ts'
 import { Shards } from '../../src/domain/shard.ts'
 import { DATA_FILES, openForReading } from '../../src/sqlite/database.ts'
 import { MovedData } from '../../src/sqlite/move/moved-data.ts'
+import { runCommand } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { sendBatch } from '../support/http.ts'
 import { RecordingLog } from '../support/log.ts'
@@ -100,6 +101,26 @@ describe('what a move takes along', () => {
     ])
     data.close()
     await rm(dataDir, { recursive: true })
+  })
+
+  it('is nothing where the measurements are in InfluxDB, and the directory stays open', async () => {
+    const influx = {
+      INFLUX_URL: 'http://127.0.0.1:9',
+      INFLUX_ORG: 'home',
+      INFLUX_BUCKET: 'thermolog',
+      INFLUX_TOKEN: 'none',
+    }
+    const folder = await mkdtemp(join(tmpdir(), 'thermolog-moved-'))
+    const dataDir = join(folder, 'data')
+    await createFleetToken(dataDir, 'ana@example.org', influx)
+    const database = await newMigratedDatabase(postgres())
+    const refused = await runCommand(dataDir, ['move', '--to', database.url], influx)
+    expect(refused.stderr).to.match(/measurements in InfluxDB, .*only an embedded store can be/)
+    expect(refused.exitCode).to.equal(2)
+    const users = await runCommand(dataDir, ['user', 'list'], influx)
+    expect(users.exitCode, users.stderr).to.equal(0)
+    await database.remove()
+    await rm(folder, { recursive: true })
   })
 })
 

@@ -16,8 +16,7 @@ const IS_FORWARDED = `
 const NOTE_PASS = `
   UPDATE sensor_deletions SET passes = passes + 1, due_at_ms = $4
   WHERE shard = $1 AND sensor_id = $2 AND passes = $3`
-// The passes may have begun again, for a forwarder that wrote late.
-const END = 'DELETE FROM sensor_deletions WHERE shard = $1 AND sensor_id = $2 AND passes = $3'
+const END = 'DELETE FROM sensor_deletions WHERE shard = $1 AND sensor_id = $2'
 const FORGET_TIE_BREAKS = 'DELETE FROM tie_breaks WHERE shard = $1 AND sensor_id = $2'
 
 /** Of the sensors of one server. */
@@ -27,12 +26,11 @@ export function createDeletionJobs({ database, shards }: ShardServer): SensorDel
       unlessAway(() => runFlow(database, listDueDeletions(IS_FORWARDED, nowMs, shards)), []),
     notePass: async ({ userId, sensorId, passes }, dueAtMs) => {
       const sensor = [shardOf(userId), sensorId]
-      const job = [...sensor, passes]
       // A pass that is not recorded is done again.
       await unlessAway(async () => {
-        if (dueAtMs !== undefined) return database.change(NOTE_PASS, [...job, dueAtMs])
+        if (dueAtMs !== undefined) return database.change(NOTE_PASS, [...sensor, passes, dueAtMs])
         await database.change(FORGET_TIE_BREAKS, sensor)
-        return database.change(END, job)
+        return database.change(END, sensor)
       }, 0)
     },
   }

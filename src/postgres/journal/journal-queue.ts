@@ -3,7 +3,7 @@
 // after the last row recorded as forwarded: it writes some rows again, which changes nothing.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { toSetAsideOf, sensorsOf } from '../../domain/measurement-columns.ts'
+import { toSetAsideOf } from '../../domain/measurement-columns.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import { shardOfStream } from '../../domain/shard.ts'
 import type {
@@ -111,11 +111,7 @@ export class PostgresJournalQueue implements JournalQueue {
     if (isOurs === true) {
       if (leased !== undefined) leased.settledSeq = Math.max(leased.settledSeq, seq)
       progress.noteForwarded(batch.place, { ...written, count: batch.measurements.count })
-      return
-    }
-    if (leased !== undefined) this.#leases.lose(leased)
-    // It was written after its lease was lost.
-    await this.#persist(() => deleteAgain(server.database, batch, this.#with.clock.nowMs()))
+    } else if (leased !== undefined) this.#leases.lose(leased)
   }
 
   async release(): Promise<void> {
@@ -245,11 +241,4 @@ export class PostgresJournalQueue implements JournalQueue {
     }
     return undefined
   }
-}
-
-async function deleteAgain(database: Sql, batch: JournalBatch, nowMs: number): Promise<void> {
-  const times = batch.measurements.measuredAtMs.toSorted()
-  const range = [times[0] ?? 0, (times.at(-1) ?? 0) + 1]
-  const shard = shardOfStream(batch.place.stream)
-  await database.change(sql.DELETE_AGAIN, [shard, [...sensorsOf(batch)], ...range, nowMs])
 }

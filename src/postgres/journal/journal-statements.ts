@@ -111,17 +111,6 @@ export const HAS_ROWS = `
     AND (held.seq IS NOT NULL OR ${IS_FREE})
   LIMIT 1`
 
-/** A forwarder that lost its lease may write late: what it wrote is deleted once more. */
-export const DELETE_AGAIN = `
-  INSERT INTO sensor_deletions AS d
-    (shard, sensor_id, user_id, start_ms, stop_ms, heads, passes, due_at_ms)
-  SELECT shard, id, user_id, $3, $4, '', 0, $5 FROM sensors
-  WHERE shard = $1 AND id = ANY ($2::int[]) AND deleted_at_ms IS NOT NULL
-  ON CONFLICT (shard, sensor_id) DO UPDATE
-  SET passes = 0, due_at_ms = excluded.due_at_ms,
-    start_ms = least(d.start_ms, excluded.start_ms),
-    stop_ms = greatest(d.stop_ms, excluded.stop_ms)`
-
 /**
  * Deletes the oldest forwarded rows of a shard's streams: older than `$2`, so that no lane looks
  * them up.

@@ -3,7 +3,7 @@
 import type { Model } from './explore.ts'
 import { at } from './state.ts'
 import type { Scenario, State } from './state.ts'
-import { shown, transactionsOf, waitsFor } from './transactions.ts'
+import { sensorsShown, shown, transactionsOf, waitsFor } from './transactions.ts'
 
 type Invariants = Model<State>['invariants']
 
@@ -39,9 +39,11 @@ export function invariantsOf(scenario: Scenario): Invariants {
     },
     'a complete history is complete': (state) => incomplete(ways.completeBy, state),
     'a cursor tells every change': ({ cursor, db }) => {
-      const untold = db.sensors.findIndex(({ version, stream, seq }, id) => {
-        const isChanged = cursor !== null && version !== (cursor.versions[id] ?? 0)
-        return isChanged && (stream < 0 || seq <= at(cursor.heads, stream))
+      if (cursor === null) return undefined
+      const now = sensorsShown(db)
+      const untold = db.sensors.findIndex(({ stream, seq, changedAt }, id) => {
+        const isTold = changedAt > cursor.settings || seq > at(cursor.heads, stream)
+        return now[id] !== cursor.sensors[id] && !isTold
       })
       return untold < 0 ? undefined : `that of sensor ${untold} is not told`
     },
@@ -51,9 +53,8 @@ export function invariantsOf(scenario: Scenario): Invariants {
       if (etag?.tag !== now.tag || etag.content === null) return undefined
       return etag.content === now.content ? undefined : `kept ${etag.content}, now ${now.content}`
     },
-    'what is deleted stays deleted': ({ db, store, forwarders }) => {
-      const isOver =
-        db.deletion?.isDone === true && (ways.store !== 'repeated' || forwarders.length === 0)
+    'what is deleted stays deleted': ({ db, store }) => {
+      const isOver = db.deletion?.isDone === true
       const isBack = isOver && store.some(({ sensor }) => sensor === db.deletion?.sensor)
       return isBack ? 'the store has measurements of it' : undefined
     },

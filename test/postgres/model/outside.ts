@@ -2,7 +2,7 @@
 
 import { at } from './state.ts'
 import type { Scenario, State, Stored, Take } from './state.ts'
-import { shown } from './transactions.ts'
+import { sensorsShown, shown } from './transactions.ts'
 
 export function forwarderSteps({ ways }: Scenario, state: State, take: Take): void {
   state.db.streams.forEach((stream, place) => {
@@ -32,7 +32,6 @@ export function forwarderSteps({ ways }: Scenario, state: State, take: Take): vo
       const row = at(next.db.streams, stream)
       const isHeld = row.lease === lease
       if (isHeld) row.forwarded = Math.max(row.forwarded, throughSeq)
-      else if (ways.store === 'repeated' && next.db.deletion) next.db.deletion.isDone = false
       next.forwarders.splice(place, 1)
     }
     if (ways.store === 'fenced') {
@@ -71,8 +70,8 @@ export function clientSteps({ ways }: Scenario, state: State, take: Take): void 
   if (state.left.cursors === 0) return
   take('readChanges: a client keeps the cursor', (next) => {
     next.left.cursors--
-    const { streams, sensors } = next.db
+    const { streams, settings } = next.db
     const heads = streams.map(({ head }) => head)
-    next.cursor = { heads, versions: sensors.map(({ version }) => version) }
+    next.cursor = { heads, settings, sensors: sensorsShown(next.db) }
   })
 }

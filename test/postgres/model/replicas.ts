@@ -62,11 +62,13 @@ function processSteps(scenario: Scenario, state: State, place: number, take: Tak
     })
   }
   if (own.unknown !== null) settleSteps(scenario, state, place, step)
-  else if (own.stream < 0) takeStreamSteps(state, place, step)
-  else if (own.tx === null) beginSteps(scenario, state, place, step)
-  else {
+  else if (own.tx !== null) {
     transactionSteps(scenario, state, place, step)
     if (state.left.losses > 0) step('loses its connection', (next) => loseConnection(next, place))
+  } else {
+    changeSteps(scenario, state, place, step)
+    if (own.stream < 0) takeStreamSteps(state, place, step)
+    else beginSteps(scenario, state, place, step)
   }
 }
 
@@ -153,16 +155,19 @@ function beginSteps(scenario: Scenario, state: State, place: number, step: Take)
       },
     )
   }
+}
+
+function changeSteps(scenario: Scenario, state: State, place: number, step: Take): void {
   const sensor = findSensor(state.db, 0)
   if (sensor === undefined) return
   for (const kind of ['change', 'deletion'] as const) {
     const budget = kind === 'change' ? 'changes' : 'deletions'
     if (state.left[budget] === 0) continue
-    step(`holdStream ${stream} for a ${kind} of sensor ${sensor}`, (next) => {
+    step(`begins a ${kind} of sensor ${sensor}`, (next) => {
       next.left[budget]--
       const tx = begin(next, place, kind, [])
       tx.sensors = [sensor]
-      if (kind === 'deletion' && scenario.ways.headsRead === 'before') tx.heads = headsOf(next, tx)
+      if (kind === 'deletion' && scenario.ways.headsRead === 'before') tx.heads = headsOf(next)
     })
   }
 }
@@ -178,11 +183,12 @@ function begin(
   sends: readonly number[],
 ): Transaction {
   const own = at(state.processes, place)
+  const isGroup = kind === 'group'
   const tx: Transaction = {
     kind,
-    stream: own.stream,
-    fence: own.fence,
-    seq: at(state.db.streams, own.stream).head + 1,
+    stream: isGroup ? own.stream : -1,
+    fence: isGroup ? own.fence : 0,
+    seq: isGroup ? at(state.db.streams, own.stream).head + 1 : 0,
     group: ++state.groups,
     sends,
     sensors: [],
@@ -199,8 +205,8 @@ function begin(
   return tx
 }
 
-function headsOf(state: State, { stream, seq }: Transaction): number[] {
-  return state.db.streams.map(({ head }, place) => (place === stream ? seq : head))
+function headsOf({ db }: State): number[] {
+  return db.streams.map(({ head }) => head)
 }
 
 function transactionSteps(scenario: Scenario, state: State, place: number, step: Take): void {
@@ -214,14 +220,16 @@ function transactionSteps(scenario: Scenario, state: State, place: number, step:
     })
   }
   const sensor = tx.sensors[tx.locked]
+  // A change needs no lock of the sensor: the user's is enough.
+  const mustLockSensor = sensor !== undefined && tx.kind !== 'change'
   if (mustLockUser(tx)) {
     onTx('lockUsers', (next, changed) => {
       changed.hasUser = true
       if (changed.kind === 'group') findSensors(scenario, next.db, changed)
     })
   } else if (sensor !== undefined && at(state.db.sensors, sensor).isDeleted) {
-    step(`lockSensors misses sensor ${sensor}`, (next) => rollBack(next, place, false))
-  } else if (sensor !== undefined) {
+    step(`misses sensor ${sensor}`, (next) => rollBack(next, place, false))
+  } else if (mustLockSensor) {
     onTx(`lockSensors has ${sensor}`, (_, changed) => changed.locked++)
   } else if (tx.kind === 'group' && own.isCareful && tx.known === null) {
     onTx('findKnown', (next, changed) => {
@@ -230,7 +238,7 @@ function transactionSteps(scenario: Scenario, state: State, place: number, step:
   } else if (tx.kind === 'group' && !tx.isInserted) {
     insertSteps(scenario, state, place, step)
   } else if (tx.kind === 'deletion' && tx.heads === null) {
-    onTx('readHeads', (next, changed) => (changed.heads = headsOf(next, changed)))
+    onTx('readHeads', (next, changed) => (changed.heads = headsOf(next)))
   } else commitSteps(scenario, state, place, step)
 }
 

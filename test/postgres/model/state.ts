@@ -12,13 +12,13 @@ export interface Ways {
   /** What an ETag says: the sensors' versions and the epoch of the data, read before the list. */
   readonly etag: 'epoch' | 'version' | 'list first'
   /** Whether a store's write and the note of it are one transaction under the lease. */
-  readonly store: 'fenced' | 'repeated' | 'once'
+  readonly store: 'fenced' | 'unfenced'
   /** The order in which a group locks its sensors. */
   readonly locks: 'sorted' | 'as sent'
   /** When a deletion reads the heads of the streams. */
   readonly headsRead: 'locked' | 'before'
-  /** Whether changes of a sensor go through a stream. */
-  readonly changes: 'stream' | 'beside'
+  /** Whether the user's counter of settings grows with each change and deletion of a sensor. */
+  readonly changes: 'counted' | 'uncounted'
   /** What is compared with a known event's sensor: the serial number. */
   readonly sameSensor: 'name' | 'id'
   /** Since when a row may be pruned: nobody can still look for its outcome. */
@@ -41,7 +41,7 @@ export const RIGHT: Ways = {
   store: 'fenced',
   locks: 'sorted',
   headsRead: 'locked',
-  changes: 'stream',
+  changes: 'counted',
   sameSensor: 'name',
   pruned: 'patience',
   durability: 'local',
@@ -128,6 +128,8 @@ export interface Sensor {
   version: number
   /** The group or change that wrote its settings last. */
   settings: number
+  /** The user's counter of settings then. */
+  changedAt: number
   /** Its last writer. */
   stream: number
   seq: number
@@ -149,6 +151,8 @@ export interface Database {
   journal: Row[]
   streams: Stream[]
   sensors: Sensor[]
+  /** The user's counter of registrations, changes and deletions. */
+  settings: number
   deletion: Deletion | null
 }
 
@@ -163,6 +167,7 @@ export interface Answer {
 /** A transaction: of a group, of a sensor's change or of its deletion. */
 export interface Transaction {
   readonly kind: 'group' | 'change' | 'deletion'
+  /** −1: only groups have one. */
   readonly stream: number
   readonly fence: number
   readonly seq: number
@@ -173,7 +178,7 @@ export interface Transaction {
   sensors: number[]
   /** How many of them it has locked. */
   locked: number
-  /** Names that it registers; then it has the lock of the user. */
+  /** Names that it registers; then it needs the lock of the user, as whatever is no group. */
   registers: number[]
   hasUser: boolean
   /** Heads of the streams, once read. */
@@ -232,7 +237,12 @@ export interface State {
   /** Events answered `created`. */
   created: number[]
   etag: { readonly tag: string | null; readonly content: string | null } | null
-  cursor: { readonly heads: readonly number[]; readonly versions: readonly number[] } | null
+  cursor: {
+    readonly heads: readonly number[]
+    readonly settings: number
+    /** What it has seen of each sensor. */
+    readonly sensors: readonly string[]
+  } | null
   groups: number
   left: Record<keyof Budget, number>
   /** What an answer was wrong in. */
@@ -248,6 +258,7 @@ export function initialState({ sends, processes, streams, budget, ways }: Scenar
     journal: [],
     streams: Array.from({ length: streams }, () => ({ fence: 0, head: 0, forwarded: 0, lease: 0 })),
     sensors: [],
+    settings: 0,
     deletion: null,
   }
   const idle = { stream: -1, fence: 0, tx: null, unknown: null, isCareful: false }

@@ -32,13 +32,13 @@ export function waitsFor(state: State, tx: Transaction): Transaction | undefined
 
 /** The user's row has how many sensors there are. */
 export function mustLockUser({ kind, registers, hasUser }: Transaction): boolean {
-  return !hasUser && (registers.length > 0 || kind === 'deletion')
+  return !hasUser && (registers.length > 0 || kind !== 'group')
 }
 
 /** Whether its COMMIT may be sent. */
-export function isDecided({ kind, isInserted, sensors, locked, heads }: Transaction): boolean {
+export function isDecided({ kind, isInserted, hasUser, heads }: Transaction): boolean {
   if (kind === 'group') return isInserted
-  return locked === sensors.length && (kind === 'change' || heads !== null)
+  return kind === 'change' ? hasUser : heads !== null
 }
 
 /** The elements of a group, in order, with the sends that they belong to. */
@@ -93,24 +93,36 @@ export function decide(scenario: Scenario, db: Database, tx: Transaction): void 
 
 /** Makes visible what a transaction has changed. */
 export function apply(scenario: Scenario, state: State, tx: Transaction): void {
-  const { db } = state
+  if (tx.kind === 'group') applyGroup(scenario, state, tx)
+  else applyChange(scenario, state, tx)
+}
+
+function applyChange({ ways }: Scenario, { db }: State, tx: Transaction): void {
+  const id = at(tx.sensors, 0)
+  const sensor = at(db.sensors, id)
+  if (sensor.isDeleted) return
+  if (ways.changes === 'counted') db.settings++
+  sensor.settings = tx.group
+  sensor.changedAt = db.settings
+  sensor.isDeleted = tx.kind === 'deletion'
+  if (tx.heads !== null) db.deletion = { sensor: id, heads: tx.heads, isDone: false }
+}
+
+function applyGroup({ ways }: Scenario, { db }: State, tx: Transaction): void {
   const { stream, seq, fence, group, stored, registers } = tx
+  if (registers.length > 0) db.settings++
   const changed = new Set(stored.map(({ sensor }) => sensor))
   for (const name of registers) {
     changed.add(db.sensors.length)
     const none = { version: 0, settings: 0, stream: -1, seq: 0, pending: {}, isDeleted: false }
-    db.sensors.push({ name, ...none })
+    db.sensors.push({ name, changedAt: db.settings, ...none })
   }
-  if (tx.kind !== 'group') for (const sensor of tx.sensors) changed.add(sensor)
   if (changed.size === 0) return
   db.ledger.push(...stored)
   db.ledger.sort((one, other) => one.event - other.event || one.sensor - other.sensor)
   for (const id of changed) {
     const sensor = at(db.sensors, id)
     sensor.version++
-    if (tx.kind === 'change') sensor.settings = group
-    if (tx.kind === 'deletion') sensor.isDeleted = true
-    if (tx.kind !== 'group' && scenario.ways.changes === 'beside') continue
     sensor.stream = stream
     sensor.seq = seq
     const pending = Object.entries(sensor.pending).filter(
@@ -118,12 +130,8 @@ export function apply(scenario: Scenario, state: State, tx: Transaction): void {
     )
     sensor.pending = { ...Object.fromEntries(pending), [stream]: seq }
   }
-  if (tx.heads !== null) {
-    db.deletion = { sensor: at(tx.sensors, 0), heads: tx.heads, isDone: false }
-  }
-  if (tx.kind !== 'group' && scenario.ways.changes === 'beside') return
   at(db.streams, stream).head = seq
-  const id = scenario.ways.settledBy === 'group' ? group : 0
+  const id = ways.settledBy === 'group' ? group : 0
   db.journal.push({ stream, seq, fence, group: id, stored })
 }
 
@@ -155,13 +163,19 @@ export function sendAgain(state: State, sends: readonly number[]): void {
   for (const send of sends) state.sent[send] = 0
 }
 
+/** What a client sees of each sensor. */
+export function sensorsShown({ sensors }: Database): string[] {
+  return sensors.map(({ version, settings, isDeleted }) => `${version}/${settings}/${isDeleted}`)
+}
+
 /** What a client sees of all sensors, and the tag for it. */
 export function shown(etag: Ways['etag'], { db, epoch }: State) {
   const versions = db.sensors.map(({ version }) => version).join()
   const settings = db.sensors.map(({ settings: set, isDeleted }) => (isDeleted ? '-' : set)).join()
   const events = db.ledger.map(({ event, sensor }) => `${event}@${sensor}`).join()
+  const version = `${db.settings}/${versions}`
   return {
-    tag: etag === 'version' ? versions : `${epoch}/${versions}`,
+    tag: etag === 'version' ? version : `${epoch}/${version}`,
     content: `${settings}; ${events}`,
   }
 }

@@ -114,36 +114,6 @@ export function journalQueueSuite(use: UseServer, { isOneServer }: SuiteScope): 
     expect(await forwardedSeqs()).to.deep.equal([1])
   })
 
-  it('delete once more what a lost lease may bring back', async () => {
-    const [first, second] = both()
-    const { sensorId } = (await send(first)).at(0)
-    const late = await claim(first)
-    await first.controlWriter.deleteSensor(userId, sensorId)
-    await settleAll(second, await takeOver(() => second.queue.claim(ALL)))
-    const due = () => second.jobs.due(Date.now() + 1_000)
-    const [job] = await due()
-    if (job === undefined) throw new Error('it is not due')
-    await second.jobs.notePass(job, undefined)
-    expect(await due()).to.deep.equal([])
-    await first.queue.settle(late, WRITTEN)
-    expect((await due()).map((deletion) => deletion.sensorId)).to.deep.equal([sensorId])
-  })
-
-  it('do not end a deletion that a late one has begun anew', async () => {
-    const [first, second] = both()
-    const { sensorId } = (await send(first)).at(0)
-    const late = await claim(first)
-    await first.controlWriter.deleteSensor(userId, sensorId)
-    await settleAll(second, await takeOver(() => second.queue.claim(ALL)))
-    const due = () => second.jobs.due(Date.now() + 1_000)
-    for (const job of await due()) await second.jobs.notePass(job, Date.now())
-    const [last] = await due()
-    if (last === undefined) throw new Error('it is not due')
-    await first.queue.settle(late, WRITTEN)
-    await second.jobs.notePass(last, undefined)
-    expect((await due()).map(({ passes }) => passes)).to.deep.equal([0])
-  })
-
   it('begin anew when another server has the data, whatever they had claimed', async () => {
     const [first, second] = both()
     const { sensorId } = (await send(first)).at(0)
