@@ -134,13 +134,13 @@ export class Forwarder {
     const next = this.#ahead ?? (await this.#begin())
     if (next === undefined) return false
     const { batch, isTrickle } = next
-    const mayBeginAhead = this.#settings.isStoreApart && !isTrickle && !batch.isOutrun
+    const mayBeginAhead = this.#settings.isStoreApart && !isTrickle && batch.isOutrun !== true
     this.#ahead = mayBeginAhead ? await this.#begin() : undefined
     const written = await next.writing
     if (written === undefined) return true
     await this.#settleLater(batch, written)
     if (isTrickle) await this.#with.pause(GATHERED.pauseMs, this.#gathering.signal)
-    else if (batch.isOutrun && (await this.#mayWait())) {
+    else if (batch.isOutrun === true && (await this.#mayWait())) {
       const pauseMs = written.durationMs * GIVING_WAY.pauseShare
       await this.#with.pause(pauseMs, this.#gathering.signal)
     }
@@ -187,7 +187,7 @@ export class Forwarder {
   async #mayWait(): Promise<boolean> {
     if (!this.#settings.isStoreApart) return false
     const { queue, clock } = this.#with
-    const oldestAtMs = await queue.oldestAtMs()
+    const oldestAtMs = await queue.oldestAtMs?.()
     return oldestAtMs !== undefined && clock.nowMs() - oldestAtMs < GIVING_WAY.ageMsMax
   }
 

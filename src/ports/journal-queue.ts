@@ -21,8 +21,8 @@ export interface JournalBatch extends StoreBatch {
 
 /** Rows claimed by this process for forwarding. */
 export interface ClaimedBatch extends JournalBatch {
-  /** More rows than these had arrived before the claim. */
-  readonly isOutrun: boolean
+  /** More rows than these had arrived before the claim. Only where the store may be apart. */
+  readonly isOutrun?: boolean
 }
 
 /** The outcome of a batch that the store accepted. */
@@ -34,6 +34,7 @@ export interface Written {
 /**
  * The forwarder's side of the journal. A row is in one claim at a time and leaves through `settle`.
  * An adapter waits out temporary failures of its database; a call that rejects ends the process.
+ * What may be missing is there where the store may be apart: another process.
  */
 export interface JournalQueue {
   /**
@@ -58,8 +59,8 @@ export interface JournalQueue {
   release(): Promise<void>
 
   /**
-   * Only where the store may be another process. What is to be written again, because the store may
-   * have lost it: what the journal still has of everything forwarded, once for each life of it.
+   * What is to be written again, because the store may have lost it: what the journal still has of
+   * everything forwarded, once for each life of the store.
    *
    * @param life that the store has now; `undefined`: it does not tell
    * @returns `undefined` if there is nothing more than what was returned before
@@ -67,7 +68,7 @@ export interface JournalQueue {
   replay?(life: string | undefined): Promise<JournalReplay | undefined>
 
   /** When the oldest unsettled row was committed. */
-  oldestAtMs(): Promise<number | undefined>
+  oldestAtMs?(): Promise<number | undefined>
 
   /** Resolves when there are rows to claim, or immediately when `signal` is aborted. */
   waitForRows(signal: AbortSignal): Promise<void>

@@ -53,9 +53,9 @@ export interface MeasurementWriter {
   deleteSensor(sensor: { userId: number; sensorId: number }, range: TimeRange): Promise<void>
 
   /**
-   * Only of a store that is another process. Identifies the life of that process: it differs after
-   * a restart, when the store may have lost what it acknowledged shortly before. `undefined` if it
-   * cannot be determined now.
+   * Only of a store that is another process: identifies its life. It differs after a restart, when
+   * the store may have lost what it acknowledged shortly before. `undefined` if it cannot be
+   * determined now.
    */
   life?(): Promise<string | undefined>
 

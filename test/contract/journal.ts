@@ -227,20 +227,6 @@ export function describeJournal(name: string, newData: NewData): void {
         await waiting
         expect(getEventListeners(signal, 'abort')).to.have.lengthOf(0)
       })
-
-      it('says how old the oldest row is that is not settled', async () => {
-        expect(await data.queue.oldestAtMs()).to.equal(undefined)
-        await send({})
-        expect(await data.queue.oldestAtMs()).to.be.a('number')
-        await settleAll()
-        expect(await data.queue.oldestAtMs()).to.equal(undefined)
-      })
-
-      it('says when more comes than is claimed', async () => {
-        for (let row = 0; row < 3; row++) await send({}, {})
-        expect((await mustClaim(1)).isOutrun).to.equal(true)
-        expect((await mustClaim(1)).isOutrun).to.equal(false)
-      })
     })
 
     describe('who reads', () => {

@@ -103,7 +103,7 @@ describe('what a move takes along', () => {
     await rm(dataDir, { recursive: true })
   })
 
-  it('is nothing where the measurements are in InfluxDB, and the directory stays open', async () => {
+  it('is nothing where the measurements are in InfluxDB: the directory stays open', async () => {
     const influx = {
       INFLUX_URL: 'http://127.0.0.1:9',
       INFLUX_ORG: 'home',

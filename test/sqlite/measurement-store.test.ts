@@ -27,6 +27,12 @@ describe('the measurement store of a DATA_DIR', () => {
     return sensor
   }
 
+  const settleAll = async () => {
+    for (let batch = await data.queue.claim(ALL); batch; batch = await data.queue.claim(ALL)) {
+      await data.queue.settle(batch, WRITTEN)
+    }
+  }
+
   it('is named once, and another one only while it has nothing', async () => {
     expect(await data.store.readStoreName()).to.equal(undefined)
     expect(await data.storeChoice.adoptStore('one')).to.equal('one')
@@ -78,9 +84,7 @@ describe('the measurement store of a DATA_DIR', () => {
   it('gets again what was forwarded, without sensors that are deleted by then', async () => {
     expect(await data.queue.replay('first')).to.equal(undefined)
     const { sensorId } = await send('cellar', 'attic')
-    for (let batch = await data.queue.claim(ALL); batch; batch = await data.queue.claim(ALL)) {
-      await data.queue.settle(batch, WRITTEN)
-    }
+    await settleAll()
     expect(await data.queue.replay('first')).to.equal(undefined)
     const replay = await data.queue.replay('second')
     const before = await replay?.read(ALL)
@@ -93,5 +97,19 @@ describe('the measurement store of a DATA_DIR', () => {
     expect(after.sensorInfos.map((info) => info.serialNumber)).to.deep.equal(['attic'])
     await replay?.pass(after)
     expect(await replay?.read(ALL)).to.equal(undefined)
+  })
+
+  it('may be given way to while the oldest row is young', async () => {
+    expect(await data.queue.oldestAtMs()).to.equal(undefined)
+    await send('cellar')
+    expect(await data.queue.oldestAtMs()).to.be.a('number')
+    await settleAll()
+    expect(await data.queue.oldestAtMs()).to.equal(undefined)
+  })
+
+  it('may be given way to when more comes than is claimed', async () => {
+    for (let row = 0; row < 3; row++) await send('cellar', 'attic')
+    expect((await data.queue.claim(1))?.isOutrun).to.equal(true)
+    expect((await data.queue.claim(1))?.isOutrun).to.equal(false)
   })
 })

@@ -48,8 +48,6 @@ export class PostgresJournalQueue implements JournalQueue {
   readonly #leases: ForwardLeases
   readonly #taskLeases: PostgresLeases
   readonly #upkeep: NodeJS.Timeout
-  /** The number of rows of all streams at the last claim. */
-  #rows = 0
   #isClosed = false
   #wake: (() => void) | undefined
 
@@ -77,10 +75,8 @@ export class PostgresJournalQueue implements JournalQueue {
       const range = { stream, seq, throughSeq: Number.MAX_SAFE_INTEGER }
       const batch = await readBatch(database, range, measurementsMax)
       if (batch === undefined) return undefined
-      const arrived = heads.reduce((sum, head) => sum + head.seq, -this.#rows)
-      this.#rows += arrived
       leased.claimedSeq = batch.place.seq
-      return { ...batch, place: { ...batch.place, fence }, isOutrun: arrived > batch.rows }
+      return { ...batch, place: { ...batch.place, fence } }
     })
   }
 
@@ -116,13 +112,6 @@ export class PostgresJournalQueue implements JournalQueue {
 
   async release(): Promise<void> {
     await this.#persist(() => this.#leases.leave(this.#leases.held))
-  }
-
-  async oldestAtMs(): Promise<number | undefined> {
-    type Row = { readonly atMs: number | null }
-    const { database, shards } = this.#with.server
-    const rows = await this.#persist(() => database.rows<Row>(sql.OLDEST_UNSETTLED, [shards]))
-    return rows?.[0]?.atMs ?? undefined
   }
 
   async waitForRows(signal: AbortSignal): Promise<void> {

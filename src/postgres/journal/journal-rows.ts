@@ -33,7 +33,7 @@ export async function readBatch(
   database: Sql,
   { stream, seq, throughSeq }: RowRange,
   measurementsMax: number,
-): Promise<(JournalBatch & { readonly rows: number }) | undefined> {
+): Promise<JournalBatch | undefined> {
   const values = [shardOfStream(stream), stream, seq, throughSeq, measurementsMax]
   const rows = await database.rows<Row>(sql.READ_ROWS, values)
   const last = rows.at(-1)
@@ -43,6 +43,5 @@ export async function readBatch(
     place: { stream, seq: last.seq },
     measurements: new ColumnsGatherer().gather(parts),
     sensorInfos: [],
-    rows: rows.length,
   }
 }

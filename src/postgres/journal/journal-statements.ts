@@ -92,15 +92,6 @@ export const READ_ROWS = `
 export const READ_HEADS = `
   SELECT stream_id AS stream, head AS seq FROM streams WHERE shard = ANY ($1::smallint[])`
 
-export const OLDEST_UNSETTLED = `
-  SELECT min(next.committed_at_ms) AS "atMs"
-  FROM stream_forwarded AS f
-  CROSS JOIN LATERAL (
-    SELECT committed_at_ms FROM journal AS j
-    WHERE ${inShards('j')} AND j.shard = f.shard AND j.stream_id = f.stream_id AND j.seq > f.seq
-    ORDER BY j.seq LIMIT 1) AS next
-  WHERE ${inShards('f')}`
-
 /** Whether there are rows to claim: after those claimed by this process, or in free streams. */
 export const HAS_ROWS = `
   SELECT 1 FROM streams AS s
