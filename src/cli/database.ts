@@ -7,7 +7,7 @@ import type { Config, DatabaseConfig } from '../config.ts'
 import { example } from './arguments.ts'
 import { onceFree } from './open-operations.ts'
 import { readSettings, readSettingsWithData } from './read-settings.ts'
-import { ByteProgress, StepProgress } from './terminal/progress.ts'
+import { ByteProgress } from './terminal/progress.ts'
 import { printNote, printText } from './terminal/print.ts'
 
 const DATABASE = 'DATABASE_URL=postgresql://thermolog@db/thermolog thermolog database'
@@ -48,11 +48,9 @@ export function addCommands(program: Command): void {
 async function check(): Promise<void> {
   const database = await readDatabase()
   const { checkDatabase } = await import('../data-dir/database-server.ts')
-  const { version, faults, warnings, workers = [] } = await checkDatabase(database)
+  const { version, faults, warnings } = await checkDatabase(database)
   for (const warning of warnings) printText(`warning: ${warning}`)
   if (faults.length > 0) throw failed(`PostgreSQL ${version} cannot be used`, faults.join('\n'))
-  for (const { host, port, shards } of workers)
-    printText(`worker ${host}:${port}: ${shards} shards`)
   printText(`PostgreSQL ${version} can be used, with DURABILITY=${database.durability}`)
 }
 
@@ -63,16 +61,9 @@ async function applyMigrations({ backup }: { readonly backup?: string }): Promis
     throw usage('DATABASE_URL is set, and --backup is for a DATA_DIR', 'Use pg_dump.')
   }
   const { migrateDatabase } = await import('../data-dir/database-server.ts')
-  const progress = new StepProgress()
-  try {
-    const { versions, isSpread } = await migrateDatabase(config.database, progress)
-    progress.end()
-    if (versions.length > 0) printText(`the schema has version ${versions.at(-1)} now`)
-    else if (!isSpread) printText('the schema is up to date')
-    if (isSpread) printText('the tables are spread over the workers of Citus now')
-  } finally {
-    progress.end()
-  }
+  const versions = await migrateDatabase(config.database)
+  if (versions.length === 0) printText('the schema is up to date')
+  else printText(`the schema has version ${versions.at(-1)} now`)
 }
 
 async function upgradeFiles(config: Config, target: string | undefined): Promise<void> {

@@ -8,7 +8,7 @@ import { counted, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
 
 const OF_SENSORS = `
-  FROM accepted_per_day d JOIN sensors s ON s.shard = d.shard AND s.id = d.sensor_id
+  FROM accepted_per_day d JOIN sensors s ON s.id = d.sensor_id
   WHERE s.id`
 const TOTAL = `
   SELECT CAST(coalesce(sum(d.measurements), 0) AS bigint) AS count

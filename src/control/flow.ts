@@ -2,14 +2,11 @@
 // the SQL that SQLite and PostgreSQL share, and receive the results. SQLite runs a flow at once,
 // PostgreSQL awaits each statement; both use one transaction.
 //
-// For PostgreSQL, where several processes write, rows are locked (FOR UPDATE …) and also found by
-// their user's shard (s.shard = $2 AND …); SQLite has one writer and no shards, so its runner
-// removes these parts. A list of numbers is one value: = ANY ($1::bigint[]).
-
-import type { UserShard } from '../domain/shard.ts'
+// For PostgreSQL, where several processes write, rows are locked (FOR UPDATE …); SQLite has one
+// writer, so its runner removes these parts. A list of numbers is one value: = ANY ($1::bigint[]).
 
 export type Value =
-  number | string | boolean | Uint8Array | null | readonly number[] | readonly string[] | UserShard
+  number | string | boolean | Uint8Array | null | readonly number[] | readonly string[]
 
 export interface Statement {
   readonly text: string

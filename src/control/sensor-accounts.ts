@@ -6,7 +6,6 @@ import type { RawPoint } from '../domain/history.ts'
 import type { MeasurementColumns } from '../domain/measurement-columns.ts'
 import { AccountTally, addPending } from '../domain/sensor-account.ts'
 import type { AccountedLatest, SensorAccount } from '../domain/sensor-account.ts'
-import { ONE_SHARD } from '../domain/shard.ts'
 import { DAY_MS } from '../domain/time.ts'
 import { counted, row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
@@ -19,7 +18,7 @@ const TOTAL = `
   SELECT CAST(coalesce(sum(measurements), 0) AS bigint) AS count FROM accepted_per_day`
 const ACCEPTED = `
   SELECT d.sensor_id AS "sensorId", d.day, d.measurements
-  FROM accepted_per_day d JOIN sensors s ON s.shard = d.shard AND s.id = d.sensor_id
+  FROM accepted_per_day d JOIN sensors s ON s.id = d.sensor_id
   WHERE s.id = ANY ($1::bigint[])`
 const SET_ASIDE = `
   SELECT sensor_id AS "sensorId", measured_at_ms AS "measuredAtMs", temp_celsius AS "rawCelsius"
@@ -32,8 +31,8 @@ export interface AccountTables {
   /** A statement: finds a row if anything was ever set aside. */
   readonly everSetAside: string
   /**
-   * A statement: the next journal rows of shard `$1`, in order, not known to be forwarded, after
-   * row `$3` of stream `$2`.
+   * A statement: the next journal rows, in order, not known to be forwarded, after row `$2` of
+   * stream `$1`.
    */
   readonly unforwarded: string
   readonly decode: (entries: Buffer) => MeasurementColumns
@@ -86,7 +85,7 @@ function* isLeaving(sensorId: number): Flow<boolean> {
 const strayIn = (table: string) => `
   SELECT DISTINCT '${table}' AS name, t.sensor_id AS "sensorId"
   FROM ${table} t LEFT JOIN sensors s
-    ON s.shard = t.shard AND s.id = t.sensor_id AND s.deleted_at_ms IS NULL
+    ON s.id = t.sensor_id AND s.deleted_at_ms IS NULL
   WHERE s.id IS NULL`
 
 /** For one engine. */
@@ -94,7 +93,7 @@ export function sensorAccounts({ latest, everSetAside, unforwarded, decode }: Ac
   const latestOf = `
     SELECT s.id AS "sensorId", t.measured_at_ms AS "measuredAtMs", t.temp_celsius AS "rawCelsius",
       t.gave_way_at_ms AS "gaveWayAtMs"
-    FROM sensors s LEFT JOIN ${latest} t ON t.shard = s.shard AND t.sensor_id = s.id
+    FROM sensors s LEFT JOIN ${latest} t ON t.sensor_id = s.id
     WHERE s.id = ANY ($1::bigint[]) AND s.deleted_at_ms IS NULL`
   const stray = `${strayIn('accepted_per_day')} UNION ALL ${strayIn(latest)} LIMIT 100`
 
@@ -105,15 +104,8 @@ export function sensorAccounts({ latest, everSetAside, unforwarded, decode }: Ac
   function* strayRows(): Flow<readonly StrayRow[]> {
     return yield* rows<StrayRow>(stray)
   }
-  /**
-   * The accounts of the live sensors among these; read them in one snapshot.
-   *
-   * @param shards all that there are
-   */
-  function* read(
-    sensorIds: readonly number[],
-    shards = ONE_SHARD.numbers,
-  ): Flow<ReadonlyMap<number, SensorAccount>> {
+  /** The accounts of the live sensors among these; read them in one snapshot. */
+  function* read(sensorIds: readonly number[]): Flow<ReadonlyMap<number, SensorAccount>> {
     const accounts = new Map<number, AccountTally>()
     for (const { sensorId, ...found } of yield* rows<LatestRow>(latestOf, sensorIds)) {
       const account = new AccountTally(sensorId, found.measuredAtMs === null ? undefined : found)
@@ -126,15 +118,12 @@ export function sensorAccounts({ latest, everSetAside, unforwarded, decode }: Ac
     for (const { sensorId, ...point } of yield* rows<SensorPoint>(SET_ASIDE, live)) {
       accounts.get(sensorId)?.setAside.add(point.measuredAtMs, point.rawCelsius)
     }
-    for (const shard of shards) yield* tallyUnforwarded(accounts, shard)
+    yield* tallyUnforwarded(accounts)
     return accounts
   }
-  function* tallyUnforwarded(
-    accounts: ReadonlyMap<number, AccountTally>,
-    shard: number,
-  ): Flow<void> {
+  function* tallyUnforwarded(accounts: ReadonlyMap<number, AccountTally>): Flow<void> {
     for (let place = [-1, 0]; ;) {
-      const found = yield* rows<UnforwardedRow>(unforwarded, shard, ...place)
+      const found = yield* rows<UnforwardedRow>(unforwarded, ...place)
       const last = found.at(-1)
       if (last === undefined) return
       for (const { entries } of found) addPending(accounts, decode(entries))

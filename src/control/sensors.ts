@@ -2,7 +2,6 @@
 
 import { serialNumberKey } from '../domain/sensor.ts'
 import type { DataVersion, OnlineTimes, Sensor } from '../domain/sensor.ts'
-import { shardOf } from '../domain/shard.ts'
 import { row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
 
@@ -13,8 +12,8 @@ export interface SensorTables {
   /** A sensor's version. */
   readonly dataVersion: string
   /**
-   * A statement: the version of everything shown of the user `$1`'s sensors in shard `$2`, with
-   * those online by the times `$3` and `$4`.
+   * A statement: the version of everything shown of the user `$1`'s sensors, with those online by
+   * the times `$2` and `$3`.
    */
   readonly readVersion: string
 }
@@ -36,8 +35,8 @@ export function isOnlineAt(sinceMs: string, untilMs: string): string {
  * news, these become ever fewer, and those ever more: while both stay, so does who is online.
  */
 export const ONLINE_COUNTS = `
-  count(*) FILTER (WHERE t.last_seen_at_ms >= $3 AND t.measured_at_ms >= $3) || ' ' ||
-    count(*) FILTER (WHERE t.measured_at_ms <= $4)`
+  count(*) FILTER (WHERE t.last_seen_at_ms >= $2 AND t.measured_at_ms >= $2) || ' ' ||
+    count(*) FILTER (WHERE t.measured_at_ms <= $3)`
 
 export function sensorColumns({ dataVersion }: SensorTables): string {
   return `
@@ -51,31 +50,30 @@ export function sensorColumns({ dataVersion }: SensorTables): string {
 export function sensorReads(tables: SensorTables) {
   const live = `
     SELECT ${sensorColumns(tables)} FROM ${tables.from} WHERE s.deleted_at_ms IS NULL`
-  const ofUser = `${live} AND s.shard = $2 AND s.user_id = $1`
+  const ofUser = `${live} AND s.user_id = $1`
   const list = `${ofUser} ORDER BY s.id`
   // Ids have four bytes, but a request may ask for any number.
-  const find = `${ofUser} AND s.id = CAST($3 AS bigint)`
-  const findBySerialNumbers = `${ofUser} AND s.serial_number_key = ANY ($3::text[])`
+  const find = `${ofUser} AND s.id = CAST($2 AS bigint)`
+  const findBySerialNumbers = `${ofUser} AND s.serial_number_key = ANY ($2::text[])`
   const findOfAnyone = `${live} AND s.id = CAST($1 AS bigint)`
 
   function* listSensors(userId: number): Flow<readonly Sensor[]> {
-    return (yield* rows<SensorRow>(list, userId, shardOf(userId))).map(toSensor)
+    return (yield* rows<SensorRow>(list, userId)).map(toSensor)
   }
   function* findSensor(userId: number, sensorId: number): Flow<Sensor | undefined> {
-    const found = yield* row<SensorRow>(find, userId, shardOf(userId), sensorId)
+    const found = yield* row<SensorRow>(find, userId, sensorId)
     return found && toSensor(found)
   }
   function* findSensors(userId: number, serialNumbers: readonly string[]): Flow<readonly Sensor[]> {
     const keys = serialNumbers.map(serialNumberKey)
-    const values = [userId, shardOf(userId), keys]
-    return (yield* rows<SensorRow>(findBySerialNumbers, ...values)).map(toSensor)
+    return (yield* rows<SensorRow>(findBySerialNumbers, userId, keys)).map(toSensor)
   }
   function* findSensorOfAnyone(sensorId: number): Flow<Sensor | undefined> {
     const found = yield* row<SensorRow>(findOfAnyone, sensorId)
     return found && toSensor(found)
   }
   function* readSensorsVersion(userId: number, online: OnlineTimes): Flow<string> {
-    const values = [userId, shardOf(userId), online.sinceMs, online.untilMs]
+    const values = [userId, online.sinceMs, online.untilMs]
     const found = yield* row<{ version: string }>(tables.readVersion, ...values)
     return found?.version ?? ''
   }

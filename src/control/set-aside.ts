@@ -13,12 +13,10 @@ export const SET_ASIDE_COLUMNS = `
 const LIST = `SELECT ${SET_ASIDE_COLUMNS} FROM set_aside WHERE id > $1 ORDER BY id LIMIT $2`
 const COUNT = 'SELECT count(*) AS count FROM set_aside'
 // Usually nothing is set aside at all.
-const among = (where: string) => `
+const AMONG = `
   SELECT DISTINCT sensor_id AS id FROM set_aside
-  WHERE EXISTS (SELECT 1 FROM set_aside WHERE ${where}) AND ${where}
+  WHERE EXISTS (SELECT 1 FROM set_aside)
     AND sensor_id = ANY ($1::bigint[]) AND measured_at_ms >= $2 AND measured_at_ms < $3`
-const AMONG = among('true')
-const AMONG_SHARD = among('shard = $4')
 
 /** In the order in which they were set aside, starting after `afterId`. */
 export function* listSetAside(
@@ -32,16 +30,12 @@ export function* countSetAside(): Flow<number> {
   return yield* counted(COUNT)
 }
 
-/** The sensors with set-aside measurements in the range. @param shard of all, where it is known */
+/** The sensors with set-aside measurements in the range. */
 export function* sensorsSetAside(
   ids: readonly number[],
   { startMs, stopMs }: TimeRange,
-  shard?: number,
 ): Flow<readonly number[]> {
-  const values = [ids, startMs, stopMs]
-  const found = yield* shard === undefined
-    ? rows<{ id: number }>(AMONG, ...values)
-    : rows<{ id: number }>(AMONG_SHARD, ...values, shard)
+  const found = yield* rows<{ id: number }>(AMONG, ids, startMs, stopMs)
   return found.map(({ id }) => id)
 }
 

@@ -24,26 +24,20 @@ import { PostgresSignInCodes } from '../postgres/shared/sign-in-codes.ts'
 import { countingFault } from '../postgres/stream/counting-check.ts'
 import { LEAVE_STREAMS } from '../postgres/stream/lane-statements.ts'
 import { PostgresSubmissionCommitter } from '../postgres/stream/submission-committer.ts'
-import { untilDecided } from '../postgres/server/notice-takeover.ts'
-import { greetingOfShards, serversFinder, ShardServers } from '../postgres/server/shard-servers.ts'
-import type { ShardServer } from '../postgres/server/shard-servers.ts'
-import { SeenStreams } from '../postgres/server/seen-streams.ts'
 import { PostgresMeasurementReader } from '../postgres/measurements/measurement-reader.ts'
 import { PostgresServerWatch } from '../postgres/server/server-watch.ts'
 import { PostgresStateFigures } from '../postgres/verify/state-figures.ts'
 import { PrometheusMetrics } from '../metrics/metrics.ts'
-import { greetingsOf } from '../postgres/server/greetings.ts'
-import type { Greetings } from '../postgres/server/greetings.ts'
+import { withConnection } from '../postgres/server/connection.ts'
+import { firstGreeting, guardOf } from '../postgres/server/greetings.ts'
+import { KnownData } from '../postgres/server/recorded-server.ts'
+import { startForwarding } from './database-forwarding.ts'
 import type { Closers, Core, System } from './open-core.ts'
-import { ServerForwardings } from './server-forwardings.ts'
 
 /** Besides those of lanes. */
 const CONNECTIONS_MAX = 12
-/**
- * Of each shard. On a single server, one big group is cheapest; a second lane keeps the processors
- * busy during the fsync of the first.
- */
-const LANES = { ofOnlyShard: 2, ofEachShard: 1 }
+/** One big group is cheapest; a second lane keeps the processors busy during the fsync. */
+const LANES = 2
 
 type DatabaseConfig = Config & { readonly database: NonNullable<Config['database']> }
 
@@ -69,45 +63,41 @@ export async function openDatabase(
   closers: Closers,
 ): Promise<Omit<Core, 'close'>> {
   const { journalBytesMax } = config
+  const { url, durability } = config.database
   const process = `${hostname()} ${pid}`
   const owner = `${process} ${randomUUID()}`
-  const seen = new SeenStreams(clock)
-  const { durability } = config.database
-  const greetings = greetingsOf({ owner, durability, seen, log })
-  const { database, server } = await connect(config, log, greetings)
+  const known = new KnownData()
+  const server = await prepare(config, log, known)
+  const guard = guardOf(known, log)
+  const database = new Database(url, CONNECTIONS_MAX, { guard })
   closers.push(() => database.close())
-  const greet = greetings.further
-  const servers = await ShardServers.find(database, config.database.url, { clock, greet })
-  closers.push(() => servers.close())
-  const of = { servers, clock, log }
+  const of = { database, clock, log }
   const metrics = new PrometheusMetrics()
-  const onAwaited = () => forwardings.hurry()
+  const onAwaited = () => forwarding?.hurry()
   const progress = new PostgresForwardProgress({ ...of, metrics, onAwaited })
   closers.push(() => progress.close())
-  const reader = new PostgresMeasurementReader(servers)
+  const reader = new PostgresMeasurementReader(database)
   closers.push(() => reader.close())
   const state = new StoreState()
-  const forwardings = new ServerForwardings({ ...of, progress, state }, owner)
-  const onJournalled = () => forwardings.notify()
+  const noteState = (isWorking: boolean) => state.note(isWorking)
+  const onJournalled = () => forwarding?.notify()
   const writer = createControlWriter(of, config, onJournalled)
   const damaged = new DamageList()
-  const settings = { ...lanesOf(servers, config, greetings), rules: config, owner, seen }
-  const committer = new PostgresSubmissionCommitter(settings, onJournalled)
-  closers.push(() => leaveStreams(servers.all, owner))
+  const lanes = { databaseUrl: url, ...guard, durability, owner, rules: config, lanes: LANES }
+  const committer = new PostgresSubmissionCommitter(lanes, onJournalled)
+  closers.push(() => leaveStreams(database, owner))
   closers.push(() => committer.close())
-  const control = createControlReader(servers)
-  closers.push(() => forwardings.close())
-  const identity = await control.readDataIdentity()
-  const notice = servers.shards.areSeveral ? { notice: greet } : {}
-  const watched = { process, durability, identity, server, ...notice }
-  const watch = new PostgresServerWatch({ ...of, database, seen }, watched)
+  const control = createControlReader(database)
+  const watch = new PostgresServerWatch({ ...of, guard }, { process, durability, server })
   closers.push(() => watch.stop())
-  const figures = new PostgresStateFigures({ ...of, database }, config)
+  const figures = new PostgresStateFigures(of, config)
   closers.push(() => figures.stop())
   // Commands end soon, so they check nothing.
+  const forwarding = isForwarding
+    ? startForwarding({ ...of, progress, noteState }, owner)
+    : undefined
+  closers.push(() => forwarding?.close())
   if (isForwarding) {
-    if (servers.shards.areSeveral) await markEarly(database, greetings)
-    forwardings.start()
     await Promise.all([progress.look(), watch.start()])
     figures.start()
   }
@@ -119,9 +109,9 @@ export async function openDatabase(
     { journalBytesMax, isStoreApart: true },
   )
   closers.push(() => submissions.close())
-  const rateCounters = new PostgresRateCounters({ ...of, database })
+  const rateCounters = new PostgresRateCounters(of)
   closers.push(() => rateCounters.close())
-  const giveUpSoon = () => cutLater([committer, servers])
+  const giveUpSoon = () => cutLater([committer, database])
   closers.push(giveUpSoon)
   const codes = new PostgresSignInCodes(database)
   const shared = { rateCounters, codes, dataIdentity: watch, database: watch }
@@ -131,36 +121,9 @@ export async function openDatabase(
   return { ...intake, control, ...writers, ...store, metrics, shared, giveUpSoon }
 }
 
-/** The first submission would mark the data, on all nodes: best now, while none is away. */
-function markEarly(database: Database, { lane }: Greetings): Promise<void> {
-  return unlessAway(() => database.onClient(lane), undefined)
-}
-
-/** How many lanes a process has, and how they reach the servers of their shards. */
-function lanesOf(
-  { main, shards, idGiver }: ShardServers,
-  config: DatabaseConfig,
-  greetings: Greetings,
-) {
-  const { url, durability } = config.database
-  const isSpread = shards.areSeveral
-  return {
-    shards,
-    isSpread,
-    durability,
-    lanes: isSpread ? LANES.ofEachShard : LANES.ofOnlyShard,
-    findServers: serversFinder(main, url),
-    greet: greetingOfShards(shards, url, greetings.lane),
-    idGiver,
-  }
-}
-
 /** Lets other processes take over its streams without waiting for the leases to expire. */
-async function leaveStreams(all: readonly ShardServer[], owner: string): Promise<void> {
-  const leave = ({ database, shards }: ShardServer) =>
-    unlessAway(() => database.change(LEAVE_STREAMS, [shards, owner]), 0)
-  // At the same time: one of them may be away.
-  await Promise.all(all.map(leave))
+async function leaveStreams(database: Database, owner: string): Promise<void> {
+  await unlessAway(() => database.change(LEAVE_STREAMS, [owner]), 0)
 }
 
 /** Not at once: what their servers answer in time is finished. */
@@ -168,12 +131,12 @@ function cutLater(all: readonly { cut: () => void }[]): void {
   setTimeout(() => all.forEach((one) => one.cut()), CLOSE_MS_MAX).unref()
 }
 
-/** @throws UnfitSettings */
-async function connect(
+/** Makes certain that the database can be used. @throws UnfitSettings */
+async function prepare(
   { database }: DatabaseConfig,
   log: Log,
-  greetings: Greetings,
-): Promise<{ database: Database; server: ServerState }> {
+  known: KnownData,
+): Promise<ServerState> {
   const { url, durability } = database
   const server = await orUnfit(() => checkServer(url, durability))
   const { version, faults, warnings } = server
@@ -182,9 +145,9 @@ async function connect(
   const applied = await orUnfit(() => migrate(url))
   const fault = await orUnfit(() => countingFault(url))
   refuseFaults(fault === undefined ? [] : [fault])
-  await orUnfit(() => untilDecided(url, greetings.first))
+  await orUnfit(() => withConnection(url, firstGreeting(known, log)))
   if (applied.length > 0) log.info('made the schema', { versions: applied.join(' ') })
-  return { database: new Database(url, CONNECTIONS_MAX, { greet: greetings.further }), server }
+  return server
 }
 
 /** @throws UnfitSettings if there is any */

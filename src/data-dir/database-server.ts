@@ -3,11 +3,9 @@
 
 import type { DatabaseConfig } from '../config.ts'
 import { failed } from '../operations/operations.ts'
-import type { WorkProgress } from '../ports/system.ts'
 import { withConnection } from '../postgres/server/connection.ts'
-import { migrate, readSchemaState, spreadDatabase } from '../postgres/server/migrate.ts'
+import { migrate, readSchemaState } from '../postgres/server/migrate.ts'
 import { checkServer } from '../postgres/server/server-check.ts'
-import { CannotSpread } from '../postgres/server/spread-tables.ts'
 import type { ServerState } from '../postgres/server/server-check.ts'
 import { countingFault } from '../postgres/stream/counting-check.ts'
 
@@ -24,23 +22,9 @@ export function checkDatabase({ url, durability }: DatabaseConfig): Promise<Serv
   })
 }
 
-/** What a migration has done. */
-interface Migrated {
-  /** The versions of the schema that were applied. */
-  readonly versions: readonly number[]
-  /** Whether tables that held data were spread over machines. */
-  readonly isSpread: boolean
-}
-
-/** @throws OperationError */
-export function migrateDatabase(
-  { url }: DatabaseConfig,
-  progress: WorkProgress,
-): Promise<Migrated> {
-  return orFailed(async () => {
-    const versions = await migrate(url)
-    return { versions, isSpread: await spreadDatabase(url, progress) }
-  })
+/** @returns the versions of the schema that were applied @throws OperationError */
+export function migrateDatabase({ url }: DatabaseConfig): Promise<readonly number[]> {
+  return orFailed(() => migrate(url))
 }
 
 /** Whether there is anything in the database. */
@@ -52,7 +36,6 @@ async function orFailed<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof CannotSpread) throw failed(error.message, error.remedy, { cause: error })
     const reason = error instanceof Error ? error.message : String(error)
     throw failed(`the database of DATABASE_URL cannot be used: ${reason}`)
   }

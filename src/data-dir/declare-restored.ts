@@ -4,7 +4,7 @@
 import type { Config } from '../config.ts'
 import { readIdsInStore } from '../core/measurement-store.ts'
 import { ownDataDir } from '../core/own-data-dir.ts'
-import { declareRestored as declareDatabaseRestored } from '../postgres/server/renewal.ts'
+import { declareRestored as declareDatabaseRestored } from '../postgres/server/restore.ts'
 import { prepareRestored, readCopied } from '../sqlite/backup/restored-control.ts'
 import { clearWitness } from '../sqlite/log/witness.ts'
 import { refuseOtherLosses } from '../sqlite/verify/files-at-rest.ts'

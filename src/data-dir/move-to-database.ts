@@ -77,7 +77,7 @@ async function move(moving: Moving): Promise<MoveOutcome['rows']> {
   await (await openDrained(config, progress)).close()
   const lock = lockSealed(config.dataDir)
   try {
-    const data = new MovedData(config.dataDir, await target.readShards())
+    const data = new MovedData(config.dataDir)
     try {
       await target.begin(data.identity.id, data.days)
       const rows = await target.moveRows(data, progress)

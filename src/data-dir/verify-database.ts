@@ -8,13 +8,11 @@ import type { WorkProgress } from '../ports/system.ts'
 import { Database } from '../postgres/server/database.ts'
 import { PostgresMeasurementReader } from '../postgres/measurements/measurement-reader.ts'
 import { refuseUnfinishedMove } from '../postgres/server/recorded-server.ts'
-import { ShardServers } from '../postgres/server/shard-servers.ts'
 import { createAccounts } from '../postgres/verify/accounts.ts'
 import { checkControl } from '../postgres/verify/control-check.ts'
 import { checkStreams } from '../postgres/verify/journal-check.ts'
 import { checkLedger, checkTieBreaks } from '../postgres/verify/ledger-check.ts'
 import { PostgresStoreAudit } from '../postgres/verify/store-audit.ts'
-import { systemClock } from '../system/clock.ts'
 import { hasSchema } from './database-server.ts'
 import { Findings } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
@@ -38,28 +36,24 @@ export async function verifyDatabase(
   }
   await refuseUnfinishedMove(databaseUrl)
   const database = new Database(databaseUrl, CONNECTIONS, { statementMsMax: STATEMENT_MS_MAX })
-  let servers: ShardServers | undefined
   try {
-    servers = await ShardServers.find(database, databaseUrl, { clock: systemClock })
-    return await verify(servers, progress)
+    return await verify(database, progress)
   } finally {
-    await servers?.close()
     await database.close()
   }
 }
 
-async function verify(servers: ShardServers, progress: WorkProgress): Promise<Verdict> {
+async function verify(database: Database, progress: WorkProgress): Promise<Verdict> {
   const all = new Findings()
   const { report } = all
-  const { main: database } = servers
   const control = createAccounts(database)
   progress.begin('checking the ledger', 1, 'ledger')
   await checkStreams(database, report)
   await checkControl(database, report)
   const events = await checkLedger(database, await control.mayHaveDropped(), report)
   await checkTieBreaks(database, report)
-  const store = new PostgresStoreAudit(servers)
-  const reader = new PostgresMeasurementReader(servers)
+  const store = new PostgresStoreAudit(database)
+  const reader = new PostgresMeasurementReader(database)
   const counts = await verifyStore({ control, report, store, audit: store, reader }, progress)
   const { findings, findingsTotal } = all
   return { findings, findingsTotal, events, ...counts }

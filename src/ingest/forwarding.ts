@@ -26,28 +26,14 @@ const STOP_MS_MAX = 2 * SECOND_MS
 
 /** What the writes to the store say of it. */
 export class StoreState {
-  /** Those whose last write failed. */
-  readonly #failing = new Set<object>()
+  /** Whether the last one succeeded. */
+  isWorking = true
   /** How many failed. */
   failures = 0
 
-  /** Whether the last ones succeeded. */
-  get isWorking(): boolean {
-    return this.#failing.size === 0
-  }
-
-  /** @param of which forwarder wrote, where there are several */
-  note(isWorking: boolean, of: object = this): void {
-    if (isWorking) this.#failing.delete(of)
-    else {
-      this.#failing.add(of)
-      this.failures++
-    }
-  }
-
-  /** A forwarder has ended: others write what it could not. */
-  forget(of: object): void {
-    this.#failing.delete(of)
+  note(isWorking: boolean): void {
+    this.isWorking = isWorking
+    if (!isWorking) this.failures++
   }
 }
 

@@ -2,8 +2,7 @@
 // Submissions that arrive during a commit form the next group; one that finds nothing under way is
 // committed at once, alone. Groups are filled from users in turn, each with a limited share: a user
 // waits for the groups under way and for one share of every other user, not for everything they
-// have queued. What waits is bounded in submissions and measurements, also per user. Where users
-// are on several machines there are several queues: one that is stuck leaves room for the others.
+// have queued. What waits is bounded in submissions and measurements, also per user.
 
 import type { DamageList } from './damage-list.ts'
 import type { Obstacle, RequestFault } from '../domain/errors.ts'
@@ -41,16 +40,6 @@ interface WaitingGroup {
   readonly shares: UserShares
 }
 
-/** Submissions that are committed apart from those of other queues. */
-class Queue {
-  readonly turns = new UserTurns<Waiting>()
-  /** The next group to send; submissions that do not fit wait for their turn. */
-  next: WaitingGroup | undefined
-  groupsInFlight = 0
-  submissionsInFlight = 0
-  measurementsInFlight = 0
-}
-
 interface Collaborators {
   readonly committer: SubmissionCommitter
   readonly progress: QueueFigures
@@ -78,9 +67,12 @@ export class Submissions {
   readonly #with: Collaborators
   readonly #journalBytesMax: number
   readonly #groupsInFlightMax: number
-  readonly #queues = new Map<number, Queue>()
+  readonly #turns = new UserTurns<Waiting>()
+  /** To be sent; submissions that do not fit wait for their turn. */
+  #next: WaitingGroup | undefined
   readonly #inFlightOf = new UserShares(userInFlightMax)
   readonly #pace: StorePace | undefined
+  #groupsInFlight = 0
   #submissionsInFlight = 0
   #measurementsInFlight = 0
   #isClosed = false
@@ -97,9 +89,7 @@ export class Submissions {
     const { storeApart, storeInside } = GROUPS_IN_FLIGHT_MAX
     this.#groupsInFlightMax = settings.isStoreApart ? storeApart : storeInside
     if (settings.isStoreApart) return
-    const pace = new StorePace(collaborators.clock, () => {
-      for (const number of this.#queues.keys()) this.#sendGroups(number)
-    })
+    const pace = new StorePace(collaborators.clock, () => this.#sendGroups())
     collaborators.progress.onReadable(() => pace.noteReadable())
     this.#pace = pace
   }
@@ -115,8 +105,7 @@ export class Submissions {
     if (this.#with.clock.nowMs() < buildDateMs) return 'clock_unset'
     if (this.#with.clockWatch.doubt !== undefined) return 'clock_unset'
     if (this.#with.storage.isLow) return 'storage_full'
-    const isShareTaken =
-      userId !== undefined && (!this.#inFlightOf.hasRoomFor(userId, 1) || this.#isTooLong(userId))
+    const isShareTaken = userId !== undefined && !this.#inFlightOf.hasRoomFor(userId, 1)
     const isQueueFull =
       isShareTaken ||
       this.#submissionsInFlight >= submissionsInFlightMax ||
@@ -167,29 +156,6 @@ export class Submissions {
     throw new Error('BUG: a submission that was only to be checked was accepted')
   }
 
-  /**
-   * Whether the user's queue has more than twice an even share of what is left: while half of the
-   * queues are stuck, a third is left for the others.
-   */
-  #isTooLong(userId: number): boolean {
-    const { committer } = this.#with
-    if (committer.queues === 1) return false
-    const { submissionsInFlight, measurementsInFlight } = this.#queueAt(committer.queueOf(userId))
-    const shares = committer.queues / 2
-    return (
-      submissionsInFlight * shares > submissionsInFlightMax - this.#submissionsInFlight ||
-      measurementsInFlight * shares > measurementsInFlightMax - this.#measurementsInFlight
-    )
-  }
-
-  #queueAt(number: number): Queue {
-    const known = this.#queues.get(number)
-    if (known !== undefined) return known
-    const made = new Queue()
-    this.#queues.set(number, made)
-    return made
-  }
-
   #describe(obstacle: Obstacle): { readonly detail?: string; readonly hint?: string } {
     const { storage, clockWatch } = this.#with
     if (obstacle === 'storage_full') return storage.describe()
@@ -210,30 +176,27 @@ export class Submissions {
     const { promise, resolve, reject } = Promise.withResolvers<Receipt>()
     const waiting = { submission, isOnlyChecked, resolve, reject }
     this.#count(waiting, 1)
-    const number = this.#with.committer.queueOf(userId)
-    const { turns } = this.#queueAt(number)
-    if (turns.has(userId) || !this.#take(number, waiting)) turns.add(userId, waiting)
-    this.#sendGroups(number)
+    if (this.#turns.has(userId) || !this.#take(waiting)) this.#turns.add(userId, waiting)
+    this.#sendGroups()
     return promise
   }
 
-  /** Puts a submission into the next group of its queue. @returns whether it fits */
-  #take(number: number, waiting: Waiting): boolean {
+  /** Puts a submission into the next group. @returns whether it fits */
+  #take(waiting: Waiting): boolean {
     const { submission, isOnlyChecked, reject } = waiting
     const { userId, measurements } = submission
-    const queue = this.#queueAt(number)
-    queue.next ??= {
-      group: this.#with.committer.beginGroup(number),
+    this.#next ??= {
+      group: this.#with.committer.beginGroup(),
       waiting: [],
       shares: new UserShares(groupShareMax),
     }
-    const { group, shares } = queue.next
+    const { group, shares } = this.#next
     const { length } = measurements
     if (!group.hasRoomFor(length) || !shares.hasRoomFor(userId, length)) return false
     try {
       group.add(submission, isOnlyChecked)
       shares.add(userId, length)
-      queue.next.waiting.push(waiting)
+      this.#next.waiting.push(waiting)
     } catch (error) {
       this.#count(waiting, -1)
       reject(error)
@@ -243,27 +206,23 @@ export class Submissions {
 
   #count({ submission }: Waiting, sign: 1 | -1): void {
     const { userId, measurements } = submission
-    const queue = this.#queueAt(this.#with.committer.queueOf(userId))
     this.#submissionsInFlight += sign
     this.#measurementsInFlight += sign * measurements.length
-    queue.submissionsInFlight += sign
-    queue.measurementsInFlight += sign * measurements.length
     if (sign === 1) this.#inFlightOf.add(userId, measurements.length)
     else this.#inFlightOf.remove(userId, measurements.length)
   }
 
-  #sendGroups(number: number): void {
-    const queue = this.#queueAt(number)
-    for (let { next } = queue; next !== undefined; { next } = queue) {
+  #sendGroups(): void {
+    for (let next = this.#next; next !== undefined; next = this.#next) {
       const { group } = next
       const isWorthwhile =
         group.measurements >= GROUP_AHEAD.measurementsMin ||
         group.submissions >= GROUP_AHEAD.submissionsMin
-      const mayBeSent = queue.groupsInFlight < (isWorthwhile ? this.#groupsInFlightMax : 1)
+      const mayBeSent = this.#groupsInFlight < (isWorthwhile ? this.#groupsInFlightMax : 1)
       if (group.submissions === 0 || !mayBeSent || this.#mustWaitForStore()) return
-      queue.next = undefined
-      void this.#commitGroup(number, next)
-      queue.turns.offer((waiting) => this.#take(number, waiting))
+      this.#next = undefined
+      void this.#commitGroup(next)
+      this.#turns.offer((waiting) => this.#take(waiting))
     }
   }
 
@@ -273,10 +232,9 @@ export class Submissions {
     return progress.isAwaited && this.#pace?.mustWait(progress.unreadable) === true
   }
 
-  async #commitGroup(number: number, { group, waiting }: WaitingGroup): Promise<void> {
+  async #commitGroup({ group, waiting }: WaitingGroup): Promise<void> {
     const { committer, clock } = this.#with
-    const queue = this.#queueAt(number)
-    queue.groupsInFlight++
+    this.#groupsInFlight++
     const startedAtMs = clock.monotonicMs()
     try {
       const outcomes = await committer.commit(group)
@@ -284,9 +242,9 @@ export class Submissions {
     } catch (error) {
       for (const { reject } of waiting) reject(error)
     }
-    queue.groupsInFlight--
+    this.#groupsInFlight--
     for (const each of waiting) this.#count(each, -1)
-    this.#sendGroups(number)
+    this.#sendGroups()
   }
 
   #failureOf(rejected: RejectedSubmission): ServiceError {

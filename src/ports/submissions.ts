@@ -26,13 +26,7 @@ export type SubmissionOutcome = Receipt | RejectedSubmission
 
 /** Decides submissions against the ledger and makes them durable. */
 export interface SubmissionCommitter {
-  /** How many queues there are: groups of different ones are committed independently. */
-  readonly queues: number
-
-  /** The queue of a user's submissions. */
-  queueOf(userId: number): number
-
-  beginGroup(queue: number): SubmissionGroup
+  beginGroup(): SubmissionGroup
 
   /**
    * Commits a group, each submission whole or not at all, in one transaction.

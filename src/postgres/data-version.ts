@@ -1,6 +1,5 @@
 // Versions and cursors on PostgreSQL. They tell new rows by their numbers, never by a time, and
-// carry the epoch of the data: random, and new after each restore or promotion, because numbers may
-// repeat then.
+// carry the epoch of the data, new after each restore, because numbers may repeat then.
 
 import type { DataVersion, OnlineTimes } from '../domain/sensor.ts'
 import type { ChangesCursor } from '../ports/sensor-changes.ts'
@@ -48,7 +47,7 @@ export interface ClientSeen {
   readonly heads: readonly number[]
 }
 
-/** Keeps numbers to nine digits even after a takeover. */
+/** Keeps numbers to nine digits even after a restore. */
 const RADIX = 36
 
 export function changesCursorOf({ online, epoch, settings, heads }: ClientSeen): ChangesCursor {

@@ -2,14 +2,12 @@
 
 import { callsOf, NO_OUTCOME } from '../control/flow.ts'
 import type { Calls, Flow, Flows, Outcome, Statement, Value } from '../control/flow.ts'
-import { UserShard } from '../domain/shard.ts'
 import type { Connection } from './database.ts'
 
 type Prepared = ReturnType<Connection['prepare']>
 
 /** What only PostgreSQL needs; see control/flow.ts. */
 const LOCKS = /\sFOR (?:(?:KEY )?SHARE|UPDATE)\b/g
-const SHARDS = /\b\w+\.shard = (?:\w+\.shard|\$\d+) AND /g
 const LISTS = /= ANY \((\$\d+)::\w+\[\]\)/g
 
 export class FlowRunner {
@@ -54,18 +52,15 @@ export class FlowRunner {
   #prepare(text: string): Prepared {
     const known = this.#prepared.get(text)
     if (known !== undefined) return known
-    const own = text.replace(LOCKS, '').replace(SHARDS, '')
+    const own = text.replace(LOCKS, '')
     const prepared = this.#db.prepare(own.replace(LISTS, 'IN (SELECT value FROM json_each($1))'))
     this.#prepared.set(text, prepared)
     return prepared
   }
 }
 
-/** Lists as `json_each` takes them; there are no shards. */
-function storable(
-  value: Value,
-): Exclude<Value, boolean | readonly number[] | readonly string[] | UserShard> {
-  if (value instanceof UserShard) return null
+/** Lists as `json_each` takes them. */
+function storable(value: Value): Exclude<Value, boolean | readonly number[] | readonly string[]> {
   if (typeof value === 'boolean') return Number(value)
   return typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)
     ? JSON.stringify(value)

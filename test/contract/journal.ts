@@ -153,7 +153,7 @@ export function describeJournal(name: string, newData: NewData): void {
       })
 
       it('stores nothing of what is only checked', async () => {
-        const group = data.committer.beginGroup(data.committer.queueOf(userId))
+        const group = data.committer.beginGroup()
         group.add(submission(userId, measurement({ eventId: 'e1', measuredAtMs: 0 })), true)
         group.add(submission(userId, measurement({ eventId: 'e2' })), true)
         const [wrong, right] = await data.committer.commit(group)

@@ -65,20 +65,14 @@ export function submission(
   return { userId, receivedAtMs: NOW_MS, measurements }
 }
 
-/** Commits submissions in one group, or one for each queue. */
+/** Commits submissions in one group. */
 export async function commit(
   { committer }: OpenData,
   ...submissions: readonly Submission[]
 ): Promise<readonly SubmissionOutcome[]> {
-  const outcomes = new Map<number, SubmissionOutcome>()
-  const queueOf = ([, { userId }]: [number, Submission]) => committer.queueOf(userId)
-  for (const [queue, own] of Map.groupBy(submissions.entries(), queueOf)) {
-    const group = committer.beginGroup(queue)
-    for (const [, one] of own) group.add(one, false)
-    const decided = await committer.commit(group)
-    decided.forEach((outcome, index) => outcomes.set(own[index]?.[0] ?? 0, outcome))
-  }
-  return [...outcomes].toSorted(([one], [other]) => one - other).map(([, outcome]) => outcome)
+  const group = committer.beginGroup()
+  for (const one of submissions) group.add(one, false)
+  return committer.commit(group)
 }
 
 /** Commits one submission that is to be accepted. */

@@ -291,10 +291,8 @@ describe('thermolog move', () => {
       { id: '1' },
     ])
     expect(
-      await found('SELECT id::int, shard, sensor_id, temp_celsius, reason FROM set_aside'),
-    ).to.deep.equal([
-      { id: 9, shard: 0, sensor_id: 3, temp_celsius: 1.5, reason: 'too warm\ufffd' },
-    ])
+      await found('SELECT id::int, sensor_id, temp_celsius, reason FROM set_aside'),
+    ).to.deep.equal([{ id: 9, sensor_id: 3, temp_celsius: 1.5, reason: 'too warm\ufffd' }])
     expect(
       await found(`SELECT user_id, used_at_ms::int, nextval('set_aside_id_seq')::int AS next_id
         FROM sign_in_links WHERE hash = '\\x0a' AND salt = '\\x0b'`),

@@ -3,8 +3,6 @@
 import { expect } from 'chai'
 import { explore } from '../postgres/model/explore.ts'
 import { replicas } from '../postgres/model/replicas.ts'
-import { takeover } from '../postgres/model/takeover.ts'
-import { LONG_TAKEOVERS } from '../postgres/model/takeover-variants.ts'
 import { VARIANTS } from '../postgres/model/variants.ts'
 import { byLength } from '../support/length.ts'
 
@@ -17,17 +15,6 @@ describe('the model of the streams, at length', () => {
     it(`breaks nothing: ${name}`, () => {
       const budget = { ...scenario.budget, ...more }
       expect(explore(replicas({ ...scenario, budget }), STATES_MAX).broken).to.equal(undefined)
-    })
-  }
-})
-
-describe('the model of a takeover, at length', () => {
-  const all = Object.entries(LONG_TAKEOVERS)
-  const chosen = byLength(all.slice(0, 3), all)
-
-  for (const [name, scenario] of chosen) {
-    it(`tells what is lost: ${name}`, () => {
-      expect(explore(takeover(scenario), STATES_MAX).broken).to.equal(undefined)
     })
   }
 })

@@ -5,7 +5,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { connectAlone } from '../../src/postgres/server/connection.ts'
 import { Database } from '../../src/postgres/server/database.ts'
-import { addUsers, ask, LosingProxy, newLane, sendEvent, statusOf } from '../support/lanes.ts'
+import {
+  addUsers,
+  ask,
+  LosingProxy,
+  newGuard,
+  newLane,
+  sendEvent,
+  statusOf,
+} from '../support/lanes.ts'
 import { newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 import { within } from '../support/until.ts'
 
@@ -37,8 +45,7 @@ describe('a lane that the server does not answer', () => {
   it('gives up where another server cannot be recorded, and goes on when it can', async () => {
     const database = await newMigratedDatabase(postgres())
     await addUsers(database.url, [USER])
-    const other = "UPDATE data_identity SET timeline = 'of another server', may_lack = true"
-    await ask(database.url, other)
+    await ask(database.url, "UPDATE data_identity SET timeline = 'of another server'")
     const holder = await connectAlone(database.url, false)
     await holder.query('BEGIN; SELECT 1 FROM data_identity FOR UPDATE')
     const lane = newLane(database.url)
@@ -62,7 +69,7 @@ describe('a server that is slow to be checked', () => {
       await pause(FAILED_GREETING_MS)
       throw Object.assign(new Error('connection lost'), { code: 'ECONNRESET' })
     }
-    const small = new Database(database.url, PLACES, { greet })
+    const small = new Database(database.url, PLACES, { guard: { ...newGuard(), greet } })
     const askOne = () => small.rows('SELECT 1 AS one')
     await Promise.allSettled([askOne(), askOne(), askOne(), askOne()])
     expect(await Promise.all([askOne(), askOne(), askOne()])).to.have.lengthOf(3)

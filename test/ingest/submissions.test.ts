@@ -4,7 +4,7 @@
 import { expect } from 'chai'
 import { DamageList } from '../../src/ingest/damage-list.ts'
 import type { Receipt, Submission } from '../../src/domain/measurement.ts'
-import { groupShareMax, submissionsInFlightMax, userInFlightMax } from '../../src/domain/limits.ts'
+import { groupShareMax, userInFlightMax } from '../../src/domain/limits.ts'
 import { Submissions } from '../../src/ingest/submissions.ts'
 import type { SubmissionCommitter } from '../../src/ports/submissions.ts'
 import { GroupBuilder } from '../../src/sqlite/commit/submission-committer.ts'
@@ -26,16 +26,7 @@ const RECEIPT: Receipt = {
 /** Users of the submissions of each group, and a way to end the commit of the oldest. */
 class HeldCommitter implements SubmissionCommitter {
   readonly groups: number[][] = []
-  readonly queues: number
   readonly #ends: (() => void)[] = []
-
-  constructor(queues = 1) {
-    this.queues = queues
-  }
-
-  queueOf(userId: number): number {
-    return userId % this.queues
-  }
 
   beginGroup(): GroupBuilder {
     return new GroupBuilder(allocateGroup())
@@ -88,24 +79,6 @@ describe('Submissions', () => {
     send(2)
     await endAll()
     expect(submissions.obstacle(1)).to.equal(undefined)
-  })
-
-  it('keeps places for others while half of the queues are stuck', () => {
-    const queues = 16
-    const places = openSubmissions(new HeldCommitter(queues))
-    const admitted = (isStuck: boolean, count: number) => {
-      let all = 0
-      for (let userId = 0; userId < count; userId++) {
-        if (userId % queues < queues / 2 !== isStuck) continue
-        if (places.obstacle(userId) !== undefined) continue
-        void places.submit(of(userId, 1))
-        all++
-      }
-      return all
-    }
-    const stuck = admitted(true, 10 * submissionsInFlightMax)
-    expect(admitted(false, submissionsInFlightMax)).to.be.above(submissionsInFlightMax / 5)
-    expect(stuck).to.be.above(submissionsInFlightMax / 2)
   })
 
   async function endAll(): Promise<void> {

@@ -3,7 +3,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ServiceError } from '../../src/domain/errors.ts'
-import { Shards } from '../../src/domain/shard.ts'
 import { addressesOf, connectAlone } from '../../src/postgres/server/connection.ts'
 import { Database } from '../../src/postgres/server/database.ts'
 import { runOnce, usePostgresServer } from '../support/postgres.ts'
@@ -110,16 +109,5 @@ describe('the database', () => {
     }
     await until('it is there again', () => one().then(Boolean, () => false))
     await small.close()
-  })
-
-  it('has the users of all shards about as often', () => {
-    const numbers = Array.from({ length: 32 }, (_, at) => at * at)
-    const shards = new Shards(numbers)
-    const userIds = Array.from({ length: 3_200 }, (_, at) => at + 1)
-    const counts = Map.groupBy(userIds, (userId) => shards.of(userId))
-    expect([...counts.keys()]).to.have.members(numbers)
-    const lengths = [...counts.values()].map(({ length }) => length)
-    expect(Math.min(...lengths)).to.be.greaterThan(80)
-    expect(Math.max(...lengths)).to.be.lessThan(120)
   })
 })

@@ -8,9 +8,6 @@ import { explore } from './model/explore.ts'
 import { move } from './model/move.ts'
 import type { MoveWays } from './model/move.ts'
 import { replicas } from './model/replicas.ts'
-import { takeover } from './model/takeover.ts'
-import { RESTORE, SLEEP, TAKEOVERS } from './model/takeover-variants.ts'
-import type { TakeoverWays } from './model/takeover.ts'
 import { VARIANTS } from './model/variants.ts'
 
 const STATES_MAX = 100_000
@@ -29,33 +26,6 @@ describe('the model of the streams', () => {
           expect(broken?.invariant).to.equal(invariant)
         })
       }
-    })
-  }
-})
-
-describe('the model of a takeover', () => {
-  const brokenBy = (way: Partial<TakeoverWays>) => {
-    const scenario = 'asleep' in way ? SLEEP : RESTORE
-    const ways = { ...scenario.ways, ...way }
-    return explore(takeover({ ...scenario, ways }), STATES_MAX).broken?.invariant
-  }
-
-  for (const [name, scenario] of Object.entries(TAKEOVERS)) {
-    it(`tells what is lost: ${name}`, () => {
-      expect(explore(takeover(scenario), STATES_MAX).broken).to.equal(undefined)
-    })
-  }
-
-  const wrong: readonly Partial<TakeoverWays>[] = [
-    { compared: 'after they moved' },
-    { vouched: 'by the first' },
-    { late: 'believes' },
-    { seen: 'nothing' },
-    { asleep: 'vouches' },
-  ]
-  for (const way of wrong) {
-    it(`would not with ${JSON.stringify(way)}`, () => {
-      expect(brokenBy(way)).to.equal('what is lost is told')
     })
   }
 })

@@ -8,12 +8,10 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { createService } from '../../src/compose.ts'
 import { loadConfig } from '../../src/config.ts'
-import { Shards } from '../../src/domain/shard.ts'
 import { DATA_FILES, openForReading } from '../../src/sqlite/database.ts'
 import { MovedData } from '../../src/sqlite/move/moved-data.ts'
 import { runCommand } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
-import { sendBatch } from '../support/http.ts'
 import { RecordingLog } from '../support/log.ts'
 import { newMigratedDatabase, runOnce, usePostgres } from '../support/postgres.ts'
 
@@ -27,10 +25,10 @@ const LEFT_BEHIND = words(`
   history_revisions sensors.info_at_ms sensors.changed_seq sensors.compensated_seq`)
 /** Of a database: what begins anew, or is filled otherwise. */
 const BEGUN_ANEW = words(`
-  data_identity takeovers schema_version shards whole_commits
+  data_identity schema_version
   sensor_deletions user_deletions journal streams stream_forwarded leases rate_use sign_in_codes
   history_revisions user_state.settings sensors.changed_at_settings sensors.compensated_at_settings
-  sensor_state.version sensor_state.seq sensor_state.pending
+  sensor_state.version sensor_state.stream_id sensor_state.seq sensor_state.pending
   sensor_state.oldest_at_ms sensor_state.before_hour sensor_state.before_stream
   sensor_state.before_seq`)
 
@@ -65,45 +63,7 @@ describe('what a move takes along', () => {
     await rm(dataDir, { recursive: true })
   })
 
-  it('puts all of a user into one shard, also the streams that sensors name', async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-moved-'))
-    const tokens = [
-      await createFleetToken(dataDir, 'ana@example.org'),
-      await createFleetToken(dataDir, 'ben@example.org'),
-    ]
-    const config = loadConfig({ DATA_DIR: dataDir, PORT: '0' })
-    const service = await createService(config, { log: new RecordingLog() })
-    const { url } = await service.start()
-    for (const token of tokens) {
-      expect((await sendBatch(url, token, [{ sn: 'CELLAR', temp: 4 }])).status).to.equal(201)
-    }
-    await service.stop()
-    const data = new MovedData(dataDir, new Shards([5, 70]))
-    const read = (table: string, columns: readonly string[]) => {
-      const found = data.tables.find(({ name }) => name === table)
-      const places = columns.map((column) => found?.columns.indexOf(column) ?? -1)
-      const all = [...(found?.pages() ?? [])].flat()
-      return all.map((row) => places.map((place) => row[place]))
-    }
-    for (const table of ['user_state', 'sensors']) {
-      expect(read(table, ['user_id', 'shard']), table).to.have.deep.members([
-        [1, 70],
-        [2, 5],
-      ])
-    }
-    expect(read('sensor_state', ['sensor_id', 'shard', 'stream_id'])).to.have.deep.members([
-      [1, 70, 70 * 65_536],
-      [2, 5, 5 * 65_536],
-    ])
-    expect(read('accepted_per_day', ['sensor_id', 'shard'])).to.have.deep.members([
-      [1, 70],
-      [2, 5],
-    ])
-    data.close()
-    await rm(dataDir, { recursive: true })
-  })
-
-  it('is nothing where the measurements are in InfluxDB: the directory stays open', async () => {
+  it('is nothing where measurements are in InfluxDB, and the directory stays open', async () => {
     const influx = {
       INFLUX_URL: 'http://127.0.0.1:9',
       INFLUX_ORG: 'home',

@@ -6,10 +6,52 @@ import { expect } from 'chai'
 import { serve } from '../support/command.ts'
 import { sendBatch } from '../support/http.ts'
 import { readingsOf } from '../support/influx-story.ts'
-import { usePostgres, usePostgresServer } from '../support/postgres.ts'
+import { ask } from '../support/lanes.ts'
+import { Load } from '../support/load.ts'
+import { newDatabase, usePostgres, usePostgresServer } from '../support/postgres.ts'
+import type { TestDatabase } from '../support/postgres.ts'
 import { Replicas } from '../support/replicas.ts'
 import { until } from '../support/until.ts'
-import { outagesSuite } from './suites/outages.ts'
+
+interface Place {
+  readonly stream: number
+  readonly seq: number
+}
+
+describe('a load on three processes, one of which is killed', () => {
+  const postgres = usePostgres()
+  let database: TestDatabase
+  let replicas: Replicas
+
+  before(async () => {
+    database = await newDatabase(postgres())
+    replicas = await Replicas.start(3, { DATABASE_URL: database.url })
+  })
+  after(async () => {
+    await replicas?.stop()
+    await database?.remove()
+  })
+
+  it('is taken when it is sent again, and forwarded by the others', async () => {
+    const load = new Load(replicas, { senders: 4, batch: 2 })
+    await load.more(50)
+    await replicas.kill(1)
+    const heads = 'SELECT stream_id AS stream, head::int AS seq FROM streams'
+    const accepted = await ask<Place>(database.url, heads)
+    await until('what the killed one accepted is forwarded', async () => {
+      const text = 'SELECT stream_id AS stream, seq::int AS seq FROM stream_forwarded'
+      const forwarded = await ask<Place>(database.url, text)
+      const seqs = new Map(forwarded.map(({ stream, seq }) => [stream, seq]))
+      return accepted.every(({ stream, seq }) => (seqs.get(stream) ?? 0) >= seq)
+    })
+    await load.more(50)
+    await load.stop()
+    // The killed one refused connections: senders had to send again, however often.
+    expect(load.sendsMax).to.be.greaterThan(1)
+    expect(await load.sendAgain(), 'lost').to.equal(0)
+    await load.expectWhole()
+  })
+})
 
 /** Then Docker kills what it has asked to stop. */
 const STOP_MS_MAX = 10_000
@@ -55,5 +97,3 @@ describe('a database that is away', () => {
     }
   })
 })
-
-describe('a load on three processes, one of which is killed', () => outagesSuite(usePostgres))

@@ -41,7 +41,7 @@ describe('a database that cannot be used for a while', () => {
 
   it('refuses requests, and says why once, until it can be used', async () => {
     expect((await write()).status).to.equal(201)
-    await ask(database.url, 'ALTER TABLE takeovers RENAME TO elsewhere')
+    await ask(database.url, 'ALTER TABLE data_identity RENAME TO elsewhere')
     await ask(
       database.url,
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -53,10 +53,10 @@ describe('a database that cannot be used for a while', () => {
     }
     const said = log.events.filter(({ message }) => message === 'the database cannot be used now')
     expect(said).to.have.lengthOf(1)
-    expect(said[0]?.fields['reason']).to.contain('takeovers')
+    expect(said[0]?.fields['reason']).to.contain('data_identity')
     const starting = createService(config(), { log: new RecordingLog() })
     expect(await starting.catch((error: unknown) => error)).to.be.instanceOf(UnfitSettings)
-    await ask(database.url, 'ALTER TABLE elsewhere RENAME TO takeovers')
+    await ask(database.url, 'ALTER TABLE elsewhere RENAME TO data_identity')
     await until('it goes on', async () => (await read()).status === 200)
     expect((await write()).status).to.equal(200)
   })

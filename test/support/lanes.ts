@@ -4,71 +4,27 @@ import { createServer, connect } from 'node:net'
 import type { Server, Socket } from 'node:net'
 import pg from 'pg'
 import type { Receipt } from '../../src/domain/measurement.ts'
-import { ONE_SHARD } from '../../src/domain/shard.ts'
-import type { Shards } from '../../src/domain/shard.ts'
-import { Database } from '../../src/postgres/server/database.ts'
-import type { Sql } from '../../src/postgres/server/database.ts'
 import type { Durability } from '../../src/postgres/server/durability.ts'
-import { greetingOfShards, serversFinder } from '../../src/postgres/server/shard-servers.ts'
+import type { Guard } from '../../src/postgres/server/greetings.ts'
+import { KnownData } from '../../src/postgres/server/recorded-server.ts'
+import { noticeRestore } from '../../src/postgres/server/restore.ts'
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
-import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
-import type { Witness } from '../../src/postgres/server/notice-takeover.ts'
-import { SeenStreams } from '../../src/postgres/server/seen-streams.ts'
 import type { SubmissionOutcome } from '../../src/ports/submissions.ts'
-import { systemClock as clock } from '../../src/system/clock.ts'
 import { measurement, PERMISSIVE, submission } from '../contract/open-data.ts'
 
-/** The server that has the first shard of a database. */
-export interface LaneServer {
-  readonly url: string
-  /** Of the database. */
-  readonly shards: Shards
-}
-
-export async function findLaneServer(databaseUrl: string): Promise<LaneServer> {
-  const database = new Database(databaseUrl, 1)
-  const [found = ''] = await serversFinder(database, databaseUrl)([0])
-  const url = new URL(found)
-  const shards = await database.readShards()
-  await database.close()
-  const port = url.searchParams.get('port')
-  if (port === null) return { url: databaseUrl, shards }
-  url.host = `${url.searchParams.get('host')}:${port}`
-  url.search = ''
-  return { url: url.href, shards }
-}
-
-/**
- * A process's committer with one lane, of the first shard.
- *
- * @param server that has it; default: that of the database
- */
+/** A process's committer with one lane. */
 export function newLane(
   databaseUrl: string,
   durability: Durability = 'local',
-  { url, shards }: LaneServer = { url: databaseUrl, shards: ONE_SHARD },
+  known = new KnownData(),
 ) {
-  const witness = newWitness({ durability })
-  const { owner, seen } = witness
-  const notice = async (client: pg.ClientBase) => void (await noticeTakeover(client, witness))
-  const greet = greetingOfShards(shards, databaseUrl, notice)
-  const isSpread = shards.areSeveral
-  const findServers = () => Promise.resolve([url])
-  const connecting = { findServers, isSpread, owner, durability, greet, seen }
-  const idGiver = isSpread ? { rows: giveIds(databaseUrl) } : undefined
-  const settings = { ...connecting, idGiver, shards: ONE_SHARD, lanes: 1, rules: PERMISSIVE }
-  return new PostgresSubmissionCommitter(settings, () => undefined)
+  const settings = { databaseUrl, owner: 'test', durability, rules: PERMISSIVE, lanes: 1 }
+  return new PostgresSubmissionCommitter({ ...settings, ...newGuard(known) }, () => undefined)
 }
 
-function giveIds(databaseUrl: string): Sql['rows'] {
-  return async <Row>(text: string, values: readonly unknown[] = []) =>
-    (await ask(databaseUrl, text, ...values)) as Row[]
-}
-
-/** A process that has only started. */
-export function newWitness(of: Partial<Witness> = {}): Witness {
-  const seen = new SeenStreams(clock)
-  return { owner: 'test', durability: 'local', seen, ...of }
+/** Of a process; by default, of one that has only started. */
+export function newGuard(known = new KnownData()): Guard {
+  return { known, greet: async (client) => void (await noticeRestore(client, known)) }
 }
 
 /** Commits an event of a user. */
@@ -77,7 +33,7 @@ export async function sendEvent(
   userId: number,
   eventId: string | null,
 ): Promise<SubmissionOutcome | undefined> {
-  const group = committer.beginGroup(committer.queueOf(userId))
+  const group = committer.beginGroup()
   group.add(submission(userId, measurement({ eventId })), false)
   return (await committer.commit(group))[0]
 }
@@ -90,7 +46,7 @@ export function statusOf(outcome: SubmissionOutcome | undefined): string | undef
 /** Lets users have sensors. */
 export async function addUsers(url: string, users: readonly number[]): Promise<void> {
   for (const user of users) {
-    await ask(url, 'INSERT INTO user_state (shard, user_id) VALUES (0, $1)', user)
+    await ask(url, 'INSERT INTO user_state (user_id) VALUES ($1)', user)
   }
 }
 

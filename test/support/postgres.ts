@@ -22,14 +22,6 @@ export interface TestPostgres {
   url(database: string): string
 }
 
-/** Says what the tests of a suite need. @returns where it is; to be called in tests and hooks */
-export type UseServer = () => () => TestPostgres
-
-/** Only one server has triggers on its tables, others beside them, and figures of its own. */
-export interface SuiteScope {
-  readonly isOneServer: boolean
-}
-
 let shared: Promise<TestPostgres | undefined> | undefined
 let started: PostgresServer | undefined
 /** What migrated databases are copied from while a suite runs. */

@@ -61,7 +61,7 @@ async function readLedger(ask: Ask): Promise<Map<string, Event>> {
   const rows = await ask<{ bits: Buffer; user: number; name: string } & Record<string, string>>(`
     SELECT uuid_send(l.key) AS bits, l.user_id AS "user", l.sensor_id AS sensor, l.at_ms AS at,
       l.temp_celsius AS temp, s.serial_number_key AS name
-    FROM ledger l JOIN sensors s ON s.shard = l.shard AND s.id = l.sensor_id`)
+    FROM ledger l JOIN sensors s ON s.id = l.sensor_id`)
   return new Map(
     rows.map(({ bits, user, sensor, at, temp, name }) => [
       keyOfBits(bits, user),
@@ -172,12 +172,12 @@ async function checkSensors(ask: Ask, entries: readonly Entry[], fault: Fault): 
   }
   for (const row of await ask<{ day: string; n: number }>(`
     SELECT d.sensor_id || ' ' || d.day AS day, d.measurements AS n FROM accepted_per_day d
-    JOIN sensor_state s ON s.shard = d.shard AND s.sensor_id = d.sensor_id`)) {
+    JOIN sensor_state s ON s.sensor_id = d.sensor_id`)) {
     if (perDay.get(row.day) !== row.n) fault(`${row.n} are counted for ${row.day}`)
   }
   for (const row of await ask<{ user: number; n: number; live: number }>(`
     SELECT u.user_id AS "user", u.sensors AS n, (SELECT count(*)::int FROM sensors s
-      WHERE s.shard = u.shard AND s.user_id = u.user_id AND s.deleted_at_ms IS NULL) AS live
+      WHERE s.user_id = u.user_id AND s.deleted_at_ms IS NULL) AS live
     FROM user_state u`)) {
     if (row.n !== row.live) fault(`user ${row.user} has ${row.live} sensors, not ${row.n}`)
   }

@@ -6,7 +6,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError } from '../../src/domain/errors.ts'
 import type { Submissions } from '../../src/ingest/submissions.ts'
 import { PostgresMeasurementWriter } from '../../src/postgres/measurements/measurement-writer.ts'
-import type { ShardServer } from '../../src/postgres/server/shard-servers.ts'
 import { openProcess, submissionsOver } from './postgres-process.ts'
 import type { OpenProcess } from './postgres-process.ts'
 import { RACE_RULES, RACE_USERS, raceEvent } from './race-events.ts'
@@ -75,9 +74,9 @@ async function statusesOf(submission: Parameters<Submissions['submit']>[0]) {
   }
 }
 
-async function forward(server: ShardServer): Promise<void> {
-  const queue = data.openQueue(server)
-  const writer = new PostgresMeasurementWriter(server.database)
+async function forward(): Promise<void> {
+  const { queue, database } = data
+  const writer = new PostgresMeasurementWriter(database)
   while (isRunning()) {
     try {
       const batch = await queue.claim(5_000)
@@ -108,6 +107,5 @@ async function deleteSensors(): Promise<void> {
   }
 }
 
-const forwarding = data.servers.all.map(forward)
-await Promise.all([...forwarding, deleteSensors(), ...Array.from({ length: SENDERS }, send)])
+await Promise.all([forward(), deleteSensors(), ...Array.from({ length: SENDERS }, send)])
 process.exit(0)

@@ -5,7 +5,7 @@ import type { Flow } from '../../control/flow.ts'
 import { CONTROL_READS } from '../../control/reads.ts'
 import type { ControlReader } from '../../ports/control-reader.ts'
 import { runFlow } from '../server/database.ts'
-import type { ShardServers } from '../server/shard-servers.ts'
+import type { Database } from '../server/database.ts'
 import { PrincipalLookUps } from './principal-look-ups.ts'
 import { CHANGES_READS } from './sensor-changes.ts'
 import { SENSOR_READS } from './sensor-rows.ts'
@@ -13,11 +13,11 @@ import { SENSOR_READS } from './sensor-rows.ts'
 const CURSOR_SECRET = 'SELECT cursor_secret AS secret FROM data_identity'
 const DELETIONS = `
   SELECT (SELECT count(*) FROM sensor_deletions) + (
-    SELECT count(*) FROM user_deletions JOIN sensor_state USING (shard, user_id)) AS count`
+    SELECT count(*) FROM user_deletions JOIN sensor_state USING (user_id)) AS count`
 const countSensorDeletions = () => counted(DELETIONS)
 
-export function createControlReader(servers: ShardServers): ControlReader {
-  const principals = new PrincipalLookUps(servers.main)
+export function createControlReader(database: Database): ControlReader {
+  const principals = new PrincipalLookUps(database)
   const calls = callsOf(
     {
       ...CONTROL_READS,
@@ -26,7 +26,7 @@ export function createControlReader(servers: ShardServers): ControlReader {
       readCursorSecret,
       countSensorDeletions,
     },
-    (begin) => runFlow(servers, begin()),
+    (begin) => runFlow(database, begin()),
   )
   return { ...calls, findPrincipal: (tokenHash) => principals.find(tokenHash) }
 }

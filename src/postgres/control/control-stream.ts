@@ -1,26 +1,23 @@
-// The first stream of a shard: its rows have what was set aside and is to be forwarded again. It is
-// locked first, before sensors, as a group locks its own stream.
+// The first stream: its rows have what was set aside and is to be forwarded again. It is locked
+// first, before sensors, as a group locks its own stream.
 
 import { randomUUID } from 'node:crypto'
-import { shardOfStream } from '../../domain/shard.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
 import type { Sql } from '../server/database.ts'
 import { SERVER_TIME_MS } from '../server/server-time.ts'
-import { numberInShard } from '../server/spread.ts'
 
 const LOCK = `
-  SELECT stream_id AS stream, head + 1 AS seq FROM streams
-  WHERE shard = $1 AND ${numberInShard('stream_id')} = 0 FOR UPDATE`
+  SELECT stream_id AS stream, head + 1 AS seq FROM streams WHERE stream_id = 0 FOR UPDATE`
 const INSERT = `
   INSERT INTO journal
-    (shard, stream_id, seq, group_id, committed_at_ms, measurements, entries)
-  VALUES ($1, $2, $3, $4, ${SERVER_TIME_MS}, $5, $6)`
-const ADVANCE = 'UPDATE streams SET head = $3 WHERE shard = $1 AND stream_id = $2'
+    (stream_id, seq, group_id, committed_at_ms, measurements, entries)
+  VALUES ($1, $2, $3, ${SERVER_TIME_MS}, $4, $5)`
+const ADVANCE = 'UPDATE streams SET head = $2 WHERE stream_id = $1'
 
 /** Locks the stream until the transaction ends. @returns the place of its next row */
-export async function lockControlStream(sql: Sql, shard: number): Promise<JournalPlace> {
-  const [place] = await sql.rows<JournalPlace>(LOCK, [shard])
-  if (place === undefined) throw new Error('BUG: a shard has no stream')
+export async function lockControlStream(sql: Sql): Promise<JournalPlace> {
+  const [place] = await sql.rows<JournalPlace>(LOCK)
+  if (place === undefined) throw new Error('BUG: the first stream is missing')
   return place
 }
 
@@ -30,7 +27,7 @@ export async function journalEntries(
   { stream, seq }: JournalPlace,
   { count, entries }: { readonly count: number; readonly entries: Buffer },
 ): Promise<void> {
-  const place = [shardOfStream(stream), stream, seq]
+  const place = [stream, seq]
   await sql.change(INSERT, [...place, randomUUID(), count, entries])
   await sql.change(ADVANCE, place)
 }

@@ -6,8 +6,7 @@ import type { WriterCalls, Writers } from '../../control/writers.ts'
 import { controlWrites } from '../../control/writes.ts'
 import type { Clock } from '../../ports/system.ts'
 import { runFlow } from '../server/database.ts'
-import type { Sql } from '../server/database.ts'
-import type { ShardServers } from '../server/shard-servers.ts'
+import type { Database, Sql } from '../server/database.ts'
 import { changeSensor, createSensor, deleteSensor } from './sensor-writes.ts'
 import { dropSetAside, retrySetAside } from './set-aside.ts'
 import { addUserState, deleteAccount, deleteUser } from './user-state.ts'
@@ -17,26 +16,18 @@ const LOCK_TOKENS = `
 const RECORD_TOKEN_USES = `
   UPDATE access_tokens t SET last_used_at_ms = greatest(coalesce(t.last_used_at_ms, 0), u.at_ms)
   FROM unnest($1::bigint[], $2::bigint[]) u (id, at_ms) WHERE t.id = u.id`
-/**
- * What a user has of sensors, and what is set aside, is changed on the server of its shard; users
- * and tokens are of all servers.
- *
- * @param onJournalled called with the number of measurements of new journal rows
- */
+
+/** @param onJournalled called with the number of measurements of new journal rows */
 export function createControlWriter(
-  { servers, clock }: { readonly servers: ShardServers; readonly clock: Clock },
+  { database, clock }: { readonly database: Database; readonly clock: Clock },
   { sensorsPerUserMax }: { readonly sensorsPerUserMax: number },
   onJournalled: (measurements: number) => void,
 ): Writers {
-  const { main } = servers
-  type Work<Result> = (sql: Sql, nowMs: number) => Promise<Result>
-  const inTransaction = <Result>(work: Work<Result>, database = main) =>
+  const inTransaction = <Result>(work: (sql: Sql, nowMs: number) => Promise<Result>) =>
     database.transaction((sql) => work(sql, clock.nowMs()))
-  const ofUser = async <Result>(userId: number, work: Work<Result>) =>
-    inTransaction(work, await servers.databaseOf(userId))
   const writes = callsOf(controlWrites(clock, addUserState), (begin) =>
     // After a deadlock or a lost race the flow begins again.
-    main.transaction((sql) => runFlow(sql, begin())),
+    database.transaction((sql) => runFlow(sql, begin())),
   )
   const calls = {
     ...writes,
@@ -44,16 +35,15 @@ export function createControlWriter(
     deleteAccount: (userId) => inTransaction((sql, nowMs) => deleteAccount(sql, { userId, nowMs })),
     recordTokenUses: (uses) => inTransaction((sql) => recordTokenUses(sql, uses)),
     createSensor: (userId, serialNumber, alias) =>
-      ofUser(userId, (sql, nowMs) => {
-        const terms = { nowMs, sensorsPerUserMax, idGiver: servers.idGiver ?? sql }
-        return createSensor(sql, { userId, serialNumber, alias }, terms)
-      }),
+      inTransaction((sql, nowMs) =>
+        createSensor(sql, { userId, serialNumber, alias }, { nowMs, sensorsPerUserMax }),
+      ),
     changeSensor: (userId, sensorId, order) =>
-      ofUser(userId, (sql) => changeSensor(sql, { userId, sensorId }, order)),
+      inTransaction((sql) => changeSensor(sql, { userId, sensorId }, order)),
     deleteSensor: (userId, sensorId) =>
-      ofUser(userId, (sql, nowMs) => deleteSensor(sql, { userId, sensorId, nowMs })),
-    retrySetAside: (ids) => retrySetAside(servers, ids, clock.nowMs()),
-    dropSetAside: (ids) => dropSetAside(servers, ids),
+      inTransaction((sql, nowMs) => deleteSensor(sql, { userId, sensorId, nowMs })),
+    retrySetAside: (ids) => retrySetAside(database, ids, clock.nowMs()),
+    dropSetAside: (ids) => dropSetAside(database, ids),
   } satisfies WriterCalls
   return createWriters(calls, onJournalled)
 }

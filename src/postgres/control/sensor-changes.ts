@@ -1,7 +1,6 @@
 // What has changed of a user's sensors since a client looked. One statement sees one moment:
 // whatever it misses lies beyond that moment's heads, or has a later count of settings.
 
-import { shardOf } from '../../domain/shard.ts'
 import { rows } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
 import {
@@ -27,26 +26,26 @@ interface ChangedRow extends Omit<SensorRow, 'id'>, Change {
   readonly deleted: readonly number[] | null
 }
 
-const WAS_ONLINE = isOnlineAt('$6', '$7')
-const IS_ONLINE = isOnlineAt('$8', '$9')
+const WAS_ONLINE = isOnlineAt('$5', '$6')
+const IS_ONLINE = isOnlineAt('$7', '$8')
 const CHANGED = `
   WITH now AS (
     SELECT i.epoch, coalesce(u.settings, 0) AS settings, ${HEADS} AS heads
-    FROM data_identity i LEFT JOIN user_state u ON u.shard = $1 AND u.user_id = $2)
-  SELECT now.*, x.*, CASE WHEN now.epoch = $3 AND now.settings > $4 THEN ARRAY(
+    FROM data_identity i LEFT JOIN user_state u ON u.user_id = $1)
+  SELECT now.*, x.*, CASE WHEN now.epoch = $2 AND now.settings > $3 THEN ARRAY(
       SELECT d.id FROM sensors d
-      WHERE d.shard = $1 AND d.user_id = $2 AND d.changed_at_settings > $4
+      WHERE d.user_id = $1 AND d.changed_at_settings > $3
         AND d.deleted_at_ms IS NOT NULL
       ORDER BY d.id LIMIT ${DELETIONS_READ_MAX}) END AS deleted
   FROM now LEFT JOIN LATERAL (
     SELECT ${sensorColumns(SENSOR_TABLES)}, ${HISTORY_FROM} AS "fromMs",
-      s.compensated_at_settings > $4 AS "isCompensated",
+      s.compensated_at_settings > $3 AS "isCompensated",
       ${WAS_ONLINE} AND NOT ${IS_ONLINE} AS "isSilent"
     FROM ${SENSOR_TABLES.from}
-    WHERE s.deleted_at_ms IS NULL AND s.shard = $1 AND s.user_id = $2 AND now.epoch = $3
-      AND (s.changed_at_settings > $4 OR ${isUnseen('t.stream_id', 't.seq')}
+    WHERE s.deleted_at_ms IS NULL AND s.user_id = $1 AND now.epoch = $2
+      AND (s.changed_at_settings > $3 OR ${isUnseen('t.stream_id', 't.seq')}
         OR ${WAS_ONLINE} <> ${IS_ONLINE})) x ON true
-  ORDER BY x.id LIMIT $10`
+  ORDER BY x.id LIMIT $9`
 
 function* changesSince(
   { userId, online, since }: ChangesQuestion,
@@ -56,7 +55,7 @@ function* changesSince(
   const { epoch, settings, heads } = seen
   const then = [epoch, settings, heads] as const
   const times = [seen.online, online].flatMap(({ sinceMs, untilMs }) => [sinceMs, untilMs])
-  const values = [shardOf(userId), userId, ...then, ...times, sensorsMax]
+  const values = [userId, ...then, ...times, sensorsMax]
   const found = yield* rows<ChangedRow>(CHANGED, ...values)
   const [now] = found
   if (now === undefined) throw new Error('BUG: the database has no identity')

@@ -9,14 +9,14 @@ const VERSION = `
   SELECT i.epoch || ' ' || coalesce(max(u.settings), 0) || ' ' || coalesce(sum(t.version), 0)
     || ' ' || ${ONLINE_COUNTS} AS version
   FROM data_identity i
-    LEFT JOIN user_state u ON u.shard = $2 AND u.user_id = $1
-    LEFT JOIN sensor_state t ON t.shard = $2 AND t.user_id = $1
+    LEFT JOIN user_state u ON u.user_id = $1
+    LEFT JOIN sensor_state t ON t.user_id = $1
   GROUP BY i.epoch`
 
 export const SENSOR_TABLES: SensorTables = {
   from: `
-    sensors s JOIN user_state u ON u.shard = s.shard AND u.user_id = s.user_id
-      JOIN sensor_state t ON t.shard = s.shard AND t.sensor_id = s.id`,
+    sensors s JOIN user_state u ON u.user_id = s.user_id
+      JOIN sensor_state t ON t.sensor_id = s.id`,
   dataVersion: DATA_VERSION,
   readVersion: VERSION,
 }

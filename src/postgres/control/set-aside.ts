@@ -4,64 +4,53 @@ import { SET_ASIDE_COLUMNS } from '../../control/set-aside.ts'
 import { encodeEntries } from '../../domain/measurement-columns.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
-import type { Sql } from '../server/database.ts'
-import type { ShardServer, ShardServers } from '../server/shard-servers.ts'
+import type { Database, Sql } from '../server/database.ts'
 import { revisionStatements, TO_BEFORE } from '../stream/history-revisions.ts'
 import { LOCK_SENSORS } from '../stream/lane-statements.ts'
 import { journalEntries, lockControlStream } from './control-stream.ts'
 
-const LAST_ID = 'SELECT max(id) AS id FROM set_aside WHERE shard = ANY ($1::smallint[])'
+const LAST_ID = 'SELECT max(id) AS id FROM set_aside'
 const FIND = `
-  SELECT shard, id, sensor_id AS "sensorId" FROM set_aside
-  WHERE shard = ANY ($1::smallint[]) AND id > $2 AND id <= $3
-    AND ($4::bigint[] IS NULL OR id = ANY ($4)) ORDER BY id LIMIT $5`
+  SELECT id, sensor_id AS "sensorId" FROM set_aside
+  WHERE id > $1 AND id <= $2
+    AND ($3::bigint[] IS NULL OR id = ANY ($3)) ORDER BY id LIMIT $4`
 const TAKE = `
-  DELETE FROM set_aside WHERE shard = $1 AND id = ANY ($2) RETURNING ${SET_ASIDE_COLUMNS}`
+  DELETE FROM set_aside WHERE id = ANY ($1) RETURNING ${SET_ASIDE_COLUMNS}`
 const TOUCH_SENSORS = `
-  UPDATE sensor_state AS s SET stream_id = $4::int, seq = $5::bigint, version = s.version + 1,
-    pending = $4::int || ':' || $5::bigint || coalesce(',' ||
+  UPDATE sensor_state AS s SET stream_id = $3::int, seq = $4::bigint, version = s.version + 1,
+    pending = $3::int || ':' || $4::bigint || coalesce(',' ||
       (SELECT string_agg(p, ',') FROM unnest(string_to_array(s.pending, ',')) p
-        WHERE split_part(p, ':', 1)::int <> $4::int), ''),
+        WHERE split_part(p, ':', 1)::int <> $3::int), ''),
     oldest_at_ms = own.oldest_at_ms, ${TO_BEFORE}
-  FROM unnest($2::int[], $3::bigint[]) AS own (sensor_id, oldest_at_ms)
-  WHERE s.shard = $1 AND s.sensor_id = own.sensor_id`
+  FROM unnest($1::int[], $2::bigint[]) AS own (sensor_id, oldest_at_ms)
+  WHERE s.sensor_id = own.sensor_id`
 const UNCOUNT = `
-  UPDATE accepted_per_day SET measurements = measurements - $4
-  WHERE shard = $1 AND sensor_id = $2 AND day = $3`
+  UPDATE accepted_per_day SET measurements = measurements - $3
+  WHERE sensor_id = $1 AND day = $2`
 
 /** So few in one transaction, because it waits for each group that writes to their sensors. */
 const SETTLED_AT_ONCE = 1_000
 
-/** A set-aside measurement. */
-interface Found extends Pick<SetAsideMeasurement, 'id' | 'sensorId'> {
-  readonly shard: number
-}
-
-/** Of one shard. */
-interface Part {
-  readonly shard: number
-  readonly found: readonly Found[]
-}
+type Found = Pick<SetAsideMeasurement, 'id' | 'sensorId'>
 
 /** Puts measurements back into the journal. @param ids `undefined`: all there are now */
 export function retrySetAside(
-  servers: ShardServers,
+  database: Database,
   ids: readonly number[] | undefined,
   nowMs: number,
 ): Promise<number> {
-  return inParts(servers, ids, async (sql, part) => {
-    const { shard } = part
-    const place = await lockControlStream(sql, shard)
-    const taken = await take(sql, part)
+  return inParts(database, ids, async (sql, found) => {
+    const place = await lockControlStream(sql)
+    const taken = await take(sql, found)
     if (taken.length === 0) return 0
     const bySensor = Map.groupBy(taken, ({ sensorId }) => sensorId)
     const sensorIds = [...bySensor.keys()]
     const oldest = [...bySensor.values()].map((own) =>
       own.reduce((least, { measuredAtMs }) => Math.min(least, measuredAtMs), Infinity),
     )
-    const revisions = revisionStatements({ shard, ids: sensorIds }, nowMs)
+    const revisions = revisionStatements(sensorIds, nowMs)
     for (const { text, values } of revisions) await sql.change(text, values)
-    await sql.change(TOUCH_SENSORS, [shard, sensorIds, oldest, place.stream, place.seq])
+    await sql.change(TOUCH_SENSORS, [sensorIds, oldest, place.stream, place.seq])
     const entries = encodeEntries(taken, ({ sensorId }) => sensorId)
     await journalEntries(sql, place, { count: taken.length, entries })
     return taken.length
@@ -70,13 +59,13 @@ export function retrySetAside(
 
 /** Discards measurements permanently. @param ids `undefined`: all there are now */
 export function dropSetAside(
-  servers: ShardServers,
+  database: Database,
   ids: readonly number[] | undefined,
 ): Promise<number> {
-  return inParts(servers, ids, async (sql, part) => {
-    const taken = await take(sql, part)
+  return inParts(database, ids, async (sql, found) => {
+    const taken = await take(sql, found)
     for (const [key, gone] of Map.groupBy(taken, dayOf)) {
-      await sql.change(UNCOUNT, [part.shard, ...key.split(' ').map(Number), gone.length])
+      await sql.change(UNCOUNT, [...key.split(' ').map(Number), gone.length])
     }
     return taken.length
   })
@@ -90,41 +79,29 @@ function dayOf({ sensorId, measuredAtMs }: SetAsideMeasurement): string {
  * Takes the measurements that still exist, of sensors that are not deleted. Locks are taken in the
  * same order as by groups and deletions.
  */
-async function take(sql: Sql, { shard, found }: Part): Promise<SetAsideMeasurement[]> {
+async function take(sql: Sql, found: readonly Found[]): Promise<SetAsideMeasurement[]> {
   const sensorIds = [...new Set(found.map(({ sensorId }) => sensorId))]
-  const locked = await sql.rows<{ id: number }>(LOCK_SENSORS, [shard, sensorIds])
+  const locked = await sql.rows<{ id: number }>(LOCK_SENSORS, [sensorIds])
   const live = new Set(locked.map(({ id }) => id))
-  const taken = await sql.rows<SetAsideMeasurement>(TAKE, [shard, found.map(({ id }) => id)])
+  const taken = await sql.rows<SetAsideMeasurement>(TAKE, [found.map(({ id }) => id)])
   return taken.filter(({ sensorId }) => live.has(sensorId))
 }
 
-type Settle = (sql: Sql, part: Part) => Promise<number>
-
-async function inParts(
-  { all }: ShardServers,
-  ids: readonly number[] | undefined,
-  settle: Settle,
-): Promise<number> {
-  let settled = 0
-  for (const server of all) settled += await inPartsOf(server, ids, settle)
-  return settled
-}
+type Settle = (sql: Sql, found: readonly Found[]) => Promise<number>
 
 /** Excludes what is added meanwhile: retried measurements may be set aside again. */
-async function inPartsOf(
-  { database, shards }: ShardServer,
+async function inParts(
+  database: Database,
   ids: readonly number[] | undefined,
   settle: Settle,
 ): Promise<number> {
-  const [last] = await database.rows<{ id: number | null }>(LAST_ID, [shards])
+  const [last] = await database.rows<{ id: number | null }>(LAST_ID)
   let settled = 0
   for (let afterId = 0; ;) {
-    const range = [shards, afterId, last?.id ?? 0, ids ?? null]
+    const range = [afterId, last?.id ?? 0, ids ?? null]
     const found = await database.rows<Found>(FIND, [...range, SETTLED_AT_ONCE])
     if (found.length === 0) return settled
-    for (const [shard, own] of Map.groupBy(found, (one) => one.shard)) {
-      settled += await database.transaction((sql) => settle(sql, { shard, found: own }))
-    }
+    settled += await database.transaction((sql) => settle(sql, found))
     afterId = found.at(-1)?.id ?? 0
   }
 }

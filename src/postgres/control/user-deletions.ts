@@ -7,12 +7,10 @@ import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock, Log } from '../../ports/system.ts'
 import { unlessAway } from '../server/database.ts'
 import type { Database } from '../server/database.ts'
-import type { ShardServer } from '../server/shard-servers.ts'
 import { removeStates } from './sensor-writes.ts'
 
 interface Collaborators {
-  /** On which the users' sensors are. */
-  readonly server: ShardServer
+  readonly database: Database
   readonly clock: Clock
   readonly log: Log
 }
@@ -22,45 +20,35 @@ const LOOK_EVERY_MS = SECOND_MS
 const SENSORS_AT_ONCE = 200
 
 const FIND = `
-  SELECT shard, user_id AS "userId" FROM user_deletions
-  WHERE shard = ANY ($1::smallint[]) ORDER BY shard, user_id LIMIT 100`
+  SELECT user_id AS "userId" FROM user_deletions ORDER BY user_id LIMIT 100`
 const TAKE = `
-  SELECT 1 FROM user_deletions WHERE shard = $1 AND user_id = $2 FOR UPDATE SKIP LOCKED`
+  SELECT 1 FROM user_deletions WHERE user_id = $1 FOR UPDATE SKIP LOCKED`
 // Including sensors deleted before, because they have serial numbers too.
 const SENSORS = `
-  SELECT id FROM sensors WHERE shard = $1 AND user_id = $2 AND serial_number <> ''
+  SELECT id FROM sensors WHERE user_id = $1 AND serial_number <> ''
   ORDER BY id LIMIT ${SENSORS_AT_ONCE}`
 const ERASE = `
-  UPDATE sensors SET deleted_at_ms = coalesce(deleted_at_ms, $3), serial_number = '',
+  UPDATE sensors SET deleted_at_ms = coalesce(deleted_at_ms, $2), serial_number = '',
     serial_number_key = '', alias = '', compensation_celsius = 0
-  WHERE shard = $1 AND id = ANY ($2::int[])`
-const END = 'DELETE FROM user_deletions WHERE shard = $1 AND user_id = $2'
-
-interface DeletedUser {
-  readonly shard: number
-  readonly userId: number
-}
+  WHERE id = ANY ($1::int[])`
+const END = 'DELETE FROM user_deletions WHERE user_id = $1'
 
 /** @returns whether it found work that no other process was doing */
-export async function continueUserDeletion(
-  { database, shards }: ShardServer,
-  nowMs: number,
-): Promise<boolean> {
-  for (const user of await database.rows<DeletedUser>(FIND, [shards])) {
-    if (await deleteSome(database, user, nowMs)) return true
+export async function continueUserDeletion(database: Database, nowMs: number): Promise<boolean> {
+  for (const { userId } of await database.rows<{ userId: number }>(FIND)) {
+    if (await deleteSome(database, userId, nowMs)) return true
   }
   return false
 }
 
-function deleteSome(database: Database, user: DeletedUser, nowMs: number): Promise<boolean> {
+function deleteSome(database: Database, userId: number, nowMs: number): Promise<boolean> {
   return database.transaction(async (sql) => {
-    const { shard, userId } = user
-    if ((await sql.rows(TAKE, [shard, userId])).length === 0) return false
-    const sensors = await sql.rows<{ id: number }>(SENSORS, [shard, userId])
+    if ((await sql.rows(TAKE, [userId])).length === 0) return false
+    const sensors = await sql.rows<{ id: number }>(SENSORS, [userId])
     const ids = sensors.map(({ id }) => id)
-    await removeStates(sql, shard, ids, nowMs)
-    await sql.change(ERASE, [shard, ids, nowMs])
-    if (ids.length < SENSORS_AT_ONCE) await sql.change(END, [shard, userId])
+    await removeStates(sql, ids, nowMs)
+    await sql.change(ERASE, [ids, nowMs])
+    if (ids.length < SENSORS_AT_ONCE) await sql.change(END, [userId])
     return true
   })
 }
@@ -89,8 +77,8 @@ export class UserDeletions {
   }
 
   async #finish(): Promise<void> {
-    const { server, clock, log } = this.#with
-    const step = () => continueUserDeletion(server, clock.nowMs())
+    const { database, clock, log } = this.#with
+    const step = () => continueUserDeletion(database, clock.nowMs())
     try {
       while (!this.#isStopped && (await unlessAway(step, false)));
     } catch (error) {

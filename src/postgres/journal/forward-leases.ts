@@ -2,9 +2,8 @@
 // another process when this one stalls. Only this process knows how far each is claimed.
 
 import { SECOND_MS } from '../../domain/time.ts'
-import { shardOfStream } from '../../domain/shard.ts'
 import type { Clock } from '../../ports/system.ts'
-import type { ShardServer } from '../server/shard-servers.ts'
+import type { Database } from '../server/database.ts'
 import * as sql from './journal-statements.ts'
 
 /** A leased stream. */
@@ -25,14 +24,14 @@ interface TakenRow {
 const RENEW_EVERY_MS = SECOND_MS
 
 export class ForwardLeases {
-  readonly #server: ShardServer
+  readonly #database: Database
   readonly #clock: Clock
   readonly #owner: string
   readonly #held = new Map<number, LeasedStream>()
   #takenAtMs = -Infinity
 
-  constructor(server: ShardServer, clock: Clock, owner: string) {
-    this.#server = server
+  constructor(database: Database, clock: Clock, owner: string) {
+    this.#database = database
     this.#clock = clock
     this.#owner = owner
   }
@@ -51,15 +50,13 @@ export class ForwardLeases {
     const nowMs = this.#clock.monotonicMs()
     if (!isCertain && nowMs < this.#takenAtMs + RENEW_EVERY_MS) return
     this.#takenAtMs = nowMs
-    const { database, shards } = this.#server
-    for (const { stream } of await database.rows<{ stream: number }>(sql.FIND_FREE, [shards])) {
+    for (const { stream } of await this.#database.rows<{ stream: number }>(sql.FIND_FREE)) {
       await this.#takeOne(stream)
     }
   }
 
   async #takeOne(free: number): Promise<void> {
-    const values = [shardOfStream(free), free, this.#owner]
-    for (const row of await this.#server.database.rows<TakenRow>(sql.TAKE_LEASE, values)) {
+    for (const row of await this.#database.rows<TakenRow>(sql.TAKE_LEASE, [free, this.#owner])) {
       const { stream, fence, seq } = row
       this.#held.set(stream, { stream, fence, claimedSeq: seq, settledSeq: seq })
     }
@@ -67,14 +64,11 @@ export class ForwardLeases {
 
   /** Renews the leases, and drops the streams that were lost. */
   async renew(): Promise<void> {
-    for (const own of byShard(this.held)) {
-      const rows = await this.#server.database.rows<{ stream: number }>(
-        sql.RENEW_LEASES,
-        placesOf(own),
-      )
-      const renewed = new Set(rows.map(({ stream }) => stream))
-      for (const one of own) if (!renewed.has(one.stream)) this.lose(one)
-    }
+    const { held } = this
+    if (held.length === 0) return
+    const rows = await this.#database.rows<{ stream: number }>(sql.RENEW_LEASES, placesOf(held))
+    const renewed = new Set(rows.map(({ stream }) => stream))
+    for (const one of held) if (!renewed.has(one.stream)) this.lose(one)
   }
 
   lose({ stream, fence }: LeasedStream): void {
@@ -83,19 +77,12 @@ export class ForwardLeases {
 
   /** Gives up the leases of streams. */
   async leave(streams: readonly LeasedStream[]): Promise<void> {
-    for (const own of byShard(streams)) {
-      await this.#server.database.change(sql.LEAVE_LEASES, placesOf(own))
-      for (const one of own) this.lose(one)
-    }
+    if (streams.length === 0) return
+    await this.#database.change(sql.LEAVE_LEASES, placesOf(streams))
+    for (const one of streams) this.lose(one)
   }
 }
 
-function byShard(streams: readonly LeasedStream[]): Iterable<readonly LeasedStream[]> {
-  return Map.groupBy(streams, ({ stream }) => shardOfStream(stream)).values()
-}
-
-/** @param streams of one shard */
-function placesOf(streams: readonly LeasedStream[]): [number, number[], number[]] {
-  const shard = shardOfStream(streams[0]?.stream ?? 0)
-  return [shard, streams.map(({ stream }) => stream), streams.map(({ fence }) => fence)]
+function placesOf(streams: readonly LeasedStream[]): [number[], number[]] {
+  return [streams.map(({ stream }) => stream), streams.map(({ fence }) => fence)]
 }

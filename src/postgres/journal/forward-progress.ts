@@ -4,7 +4,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sensorsSetAside } from '../../control/set-aside.ts'
 import { ENTRY_BYTES } from '../../domain/measurement-columns.ts'
-import { shardOfStream } from '../../domain/shard.ts'
 import { takeSensors } from '../../domain/take-sensors.ts'
 import { EVER, SECOND_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
@@ -20,12 +19,12 @@ import type {
 import type { Clock, Log, Metrics } from '../../ports/system.ts'
 import { pendingOf } from '../data-version.ts'
 import { runFlow } from '../server/database.ts'
-import type { ShardServer, ShardServers } from '../server/shard-servers.ts'
+import type { Database } from '../server/database.ts'
 import { readBatch } from './journal-rows.ts'
 import * as sql from './journal-statements.ts'
 
 interface Collaborators {
-  readonly servers: ShardServers
+  readonly database: Database
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
@@ -39,6 +38,11 @@ const LOOK_EVERY_MS = 25
 /** How many measurements of the journal a search reads at once. */
 const SEARCHED_AT_ONCE = 50_000
 
+interface BacklogRow {
+  readonly entries: number
+  readonly oldestAtMs: number | null
+}
+
 export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   readonly #with: Collaborators
   readonly #timer: NodeJS.Timeout
@@ -46,7 +50,9 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   readonly #readable = new Map<number, number>()
   /** In another epoch these are other rows. */
   #epoch = ''
-  readonly #backlogOf = new WeakMap<ShardServer, ServerBacklog>()
+  /** As of the last look. */
+  #backlog: BacklogRow = { entries: 0, oldestAtMs: null }
+  #isLooking = false
   #waiters = 0
   #onReadable: () => void = () => undefined
 
@@ -60,7 +66,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   }
 
   get unreadable(): number {
-    return this.#backlogs.reduce((sum, { entries }) => sum + entries, 0)
+    return this.#backlog.entries
   }
 
   get isAwaited(): boolean {
@@ -71,15 +77,27 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     this.#onReadable = listener
   }
 
-  /** Updates the figures; a service does so before it answers. */
+  /**
+   * Updates the figures; a service does so before it answers. While the database is away, the last
+   * ones stand.
+   */
   async look(): Promise<void> {
-    await Promise.all(this.#backlogs.map((one) => this.#lookAt(one)))
+    if (this.#isLooking) return
+    this.#isLooking = true
+    const { database, log } = this.#with
+    try {
+      const [row] = await database.rows<BacklogRow>(sql.SUM_BACKLOG)
+      if (row !== undefined) this.#backlog = row
+    } catch (error) {
+      log.debug('cannot read the backlog now', { error: String(error) })
+    } finally {
+      this.#isLooking = false
+    }
   }
 
   backlog(): Backlog {
     const nowMs = this.#with.clock.nowMs()
-    const oldestAtMs = Math.min(...this.#backlogs.map((one) => one.oldestAtMs ?? nowMs))
-    const oldestAgeMs = Math.max(0, nowMs - oldestAtMs)
+    const oldestAgeMs = Math.max(0, nowMs - (this.#backlog.oldestAtMs ?? nowMs))
     return { entries: this.unreadable, bytes: this.backlogBytes, oldestAgeMs }
   }
 
@@ -124,7 +142,8 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   /** Notes that all rows up to a place can be read from the store. */
   noteReadable(place: JournalPlace, measurements: number): void {
     if (!this.#show(place)) return
-    this.#backlogs.find((one) => one.has(place))?.lessen(measurements)
+    const entries = Math.max(0, this.#backlog.entries - measurements)
+    this.#backlog = { ...this.#backlog, entries }
     this.#onReadable()
   }
 
@@ -144,24 +163,6 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     clearInterval(this.#timer)
   }
 
-  /** Of the servers that have the shards now. */
-  get #backlogs(): readonly ServerBacklog[] {
-    return this.#with.servers.all.map((server) => {
-      const backlog = this.#backlogOf.get(server) ?? new ServerBacklog(server)
-      this.#backlogOf.set(server, backlog)
-      return backlog
-    })
-  }
-
-  /** While a server is away, its last figures stand. */
-  async #lookAt(backlog: ServerBacklog): Promise<void> {
-    try {
-      await backlog.read()
-    } catch (error) {
-      this.#with.log.debug('cannot read the backlog now', { error: String(error) })
-    }
-  }
-
   /** @returns whether it was not known */
   #show({ stream, seq }: JournalPlace): boolean {
     if (seq <= (this.#readable.get(stream) ?? 0)) return false
@@ -176,11 +177,8 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
 
   async #stillUnreadable(places: readonly JournalPlace[]): Promise<readonly JournalPlace[]> {
     if (!places.some((place) => this.#isUnreadable(place))) return []
-    for (const shard of new Set(places.map(({ stream }) => shardOfStream(stream)))) {
-      const database = await this.#with.servers.databaseAt(shard)
-      const forwarded = await database.rows<JournalPlace>(sql.READ_FORWARDED, [[shard]])
-      for (const place of forwarded) this.#show(place)
-    }
+    const forwarded = await this.#with.database.rows<JournalPlace>(sql.READ_FORWARDED)
+    for (const place of forwarded) this.#show(place)
     return places.filter((place) => this.#isUnreadable(place))
   }
 
@@ -201,17 +199,13 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     return seq > (this.#readable.get(stream) ?? 0)
   }
 
-  /** @param sensors of one user */
   async #setAsideAmong(
     sensors: readonly VersionedSensor[],
     range: TimeRange,
   ): Promise<readonly number[]> {
     const ids = sensors.map(({ id }) => id)
-    const [first] = ids
-    if (first === undefined) return []
-    const { servers } = this.#with
-    const shard = await servers.shardOfSensor(first)
-    return runFlow(await servers.databaseAt(shard), sensorsSetAside(ids, range, shard))
+    if (ids.length === 0) return []
+    return runFlow(this.#with.database, sensorsSetAside(ids, range))
   }
 
   async *#findSensors(
@@ -219,7 +213,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     wanted: Set<number>,
     range: TimeRange,
   ): AsyncIterable<number> {
-    const database = await this.#with.servers.databaseAt(shardOfStream(stream))
+    const { database } = this.#with
     let seq = this.#readable.get(stream) ?? 0
     while (seq < throughSeq && wanted.size > 0) {
       const rows = { stream, seq, throughSeq }
@@ -228,40 +222,6 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
       yield* takeSensors(batch.measurements, wanted, range)
       seq = batch.place.seq
     }
-  }
-}
-
-/** How much of a server's streams is not forwarded yet, as of the last look. */
-class ServerBacklog {
-  readonly #server: ShardServer
-  #isReading = false
-  entries = 0
-  oldestAtMs: number | undefined
-
-  constructor(server: ShardServer) {
-    this.#server = server
-  }
-
-  has({ stream }: JournalPlace): boolean {
-    return this.#server.shards.includes(shardOfStream(stream))
-  }
-
-  async read(): Promise<void> {
-    if (this.#isReading) return
-    this.#isReading = true
-    const { database, shards } = this.#server
-    type Row = { readonly entries: number; readonly oldestAtMs: number | null }
-    try {
-      const [row] = await database.rows<Row>(sql.SUM_BACKLOG, [shards])
-      this.entries = row?.entries ?? 0
-      this.oldestAtMs = row?.oldestAtMs ?? undefined
-    } finally {
-      this.#isReading = false
-    }
-  }
-
-  lessen(measurements: number): void {
-    this.entries = Math.max(0, this.entries - measurements)
   }
 }
 

@@ -1,13 +1,12 @@
-// Prunes the journal: forwarded rows that no lane looks up any more. One process at a time does it,
-// for all streams of a server.
+// Prunes the journal: forwarded rows that no lane looks up any more. One process at a time does it.
 
 import { MINUTE_MS, SECOND_MS } from '../../domain/time.ts'
 import type { Leases } from '../../ports/leases.ts'
-import type { ShardServer } from '../server/shard-servers.ts'
+import type { Database } from '../server/database.ts'
 import * as sql from './journal-statements.ts'
 
 interface Collaborators {
-  readonly server: ShardServer
+  readonly database: Database
   readonly leases: Leases
 }
 
@@ -16,9 +15,7 @@ const LEASE = { name: 'journal pruning', forMs: 10 * SECOND_MS }
 const KEPT_MS_MIN = 5 * MINUTE_MS
 const PRUNED_AT_ONCE = 1_000
 
-export async function pruneJournal({ server, leases }: Collaborators): Promise<void> {
+export async function pruneJournal({ database, leases }: Collaborators): Promise<void> {
   if (!(await leases.take(LEASE.name, LEASE.forMs))) return
-  for (const shard of server.shards) {
-    while ((await server.database.change(sql.PRUNE, [shard, KEPT_MS_MIN])) >= PRUNED_AT_ONCE);
-  }
+  while ((await database.change(sql.PRUNE, [KEPT_MS_MIN])) >= PRUNED_AT_ONCE);
 }

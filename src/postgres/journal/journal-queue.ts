@@ -1,11 +1,10 @@
-// JournalQueue on PostgreSQL, for the streams of one server. The process that leases a stream
-// forwards it, and alone knows what it has claimed. If it loses the lease, another process begins
-// after the last row recorded as forwarded: it writes some rows again, which changes nothing.
+// JournalQueue on PostgreSQL. The process that leases a stream forwards it, and alone knows what it
+// has claimed. If it loses the lease, another process begins after the last row recorded as
+// forwarded: it writes some rows again, which changes nothing.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { toSetAsideOf } from '../../domain/measurement-columns.ts'
 import { SECOND_MS } from '../../domain/time.ts'
-import { shardOfStream } from '../../domain/shard.ts'
 import type {
   ClaimedBatch,
   JournalBatch,
@@ -14,8 +13,7 @@ import type {
   Written,
 } from '../../ports/journal-queue.ts'
 import type { Clock, Log } from '../../ports/system.ts'
-import type { Sql } from '../server/database.ts'
-import type { ShardServer, ShardServers } from '../server/shard-servers.ts'
+import type { Database, Sql } from '../server/database.ts'
 import { PostgresLeases } from '../shared/leases.ts'
 import { ForwardLeases } from './forward-leases.ts'
 import type { LeasedStream } from './forward-leases.ts'
@@ -26,8 +24,7 @@ import type { LeasedBatch } from './journal-rows.ts'
 import * as sql from './journal-statements.ts'
 
 interface Collaborators {
-  readonly server: ShardServer
-  readonly servers: ShardServers
+  readonly database: Database
   readonly progress: PostgresForwardProgress
   readonly clock: Clock
   readonly log: Log
@@ -36,12 +33,6 @@ interface Collaborators {
 const RETRY_MS = SECOND_MS
 const UPKEEP_EVERY_MS = SECOND_MS
 const LOOK_EVERY_MS = SECOND_MS / 4
-
-interface NextStream {
-  readonly stream: number
-  /** When its next row was committed. */
-  readonly atMs: number
-}
 
 export class PostgresJournalQueue implements JournalQueue {
   readonly #with: Collaborators
@@ -53,10 +44,10 @@ export class PostgresJournalQueue implements JournalQueue {
 
   /** @param owner names this process */
   constructor(collaborators: Collaborators, owner: string) {
-    const { server, servers, clock } = collaborators
+    const { database, clock } = collaborators
     this.#with = collaborators
-    this.#leases = new ForwardLeases(server, clock, owner)
-    this.#taskLeases = new PostgresLeases(servers.main, server.shards)
+    this.#leases = new ForwardLeases(database, clock, owner)
+    this.#taskLeases = new PostgresLeases(database)
     this.#upkeep = setInterval(() => void this.#tend(), UPKEEP_EVERY_MS).unref()
   }
 
@@ -67,8 +58,8 @@ export class PostgresJournalQueue implements JournalQueue {
 
   async claim(measurementsMax: number): Promise<ClaimedBatch | undefined> {
     return this.#persist(async () => {
-      const { database, shards } = this.#with.server
-      const heads = await database.rows<JournalPlace>(sql.READ_HEADS, [shards])
+      const { database } = this.#with
+      const heads = await database.rows<JournalPlace>(sql.READ_HEADS)
       const leased = await this.#nextStream(heads)
       if (leased === undefined) return undefined
       const { stream, fence, claimedSeq: seq } = leased
@@ -81,28 +72,24 @@ export class PostgresJournalQueue implements JournalQueue {
   }
 
   async noteReadable(batch: JournalBatch): Promise<void> {
-    const { server, progress } = this.#with
+    const { database, progress } = this.#with
     const { stream, fence } = batch.place as LeasedBatch['place']
     // A process that has lost the lease may have written nothing.
-    const isOurs = await this.#persist(() =>
-      server.database.rows(sql.IS_LEASED, [shardOfStream(stream), stream, fence]),
-    )
+    const isOurs = await this.#persist(() => database.rows(sql.IS_LEASED, [stream, fence]))
     if (isOurs?.length === 1) progress.noteReadable(batch.place, batch.measurements.count)
   }
 
   async settle(batch: JournalBatch, written: Written): Promise<void> {
-    const { server, progress } = this.#with
+    const { database, progress } = this.#with
     const { stream, seq, fence } = batch.place as LeasedBatch['place']
     const toSetAside = toSetAsideOf(batch.measurements, written.setAside)
-    const shard = shardOfStream(stream)
-    const isOurs = await this.#persist(async () => {
-      const ids = await this.#takeIds(toSetAside.length)
-      return server.database.transaction(async (transaction) => {
-        const noted = await transaction.change(sql.NOTE_FORWARDED, [shard, stream, fence, seq])
-        if (noted > 0) await this.#setAside(transaction, shard, toSetAside, ids)
+    const isOurs = await this.#persist(() =>
+      database.transaction(async (transaction) => {
+        const noted = await transaction.change(sql.NOTE_FORWARDED, [stream, fence, seq])
+        if (noted > 0) await this.#setAside(transaction, toSetAside)
         return noted > 0
-      })
-    })
+      }),
+    )
     const leased = this.#leases.find(stream, fence)
     if (isOurs === true) {
       if (leased !== undefined) leased.settledSeq = Math.max(leased.settledSeq, seq)
@@ -131,33 +118,13 @@ export class PostgresJournalQueue implements JournalQueue {
     await this.#leases.leave(this.#leases.held)
   }
 
-  /** Of what is to be set aside. */
-  async #takeIds(count: number): Promise<readonly number[]> {
-    if (count === 0) return []
-    const { main } = this.#with.servers
-    const taken = await main.rows<{ id: number }>(sql.TAKE_SET_ASIDE_IDS, [count])
-    return taken.map(({ id }) => id)
-  }
-
-  async #setAside(
-    transaction: Sql,
-    shard: number,
-    measurements: ReturnType<typeof toSetAsideOf>,
-    ids: readonly number[],
-  ): Promise<void> {
+  async #setAside(transaction: Sql, measurements: ReturnType<typeof toSetAsideOf>): Promise<void> {
     const nowMs = this.#with.clock.nowMs()
-    for (const [at, { sensorId, measuredAtMs, tieBreakNs, ...why }] of measurements.entries()) {
-      const sensor = [shard, sensorId]
-      const [live] = await transaction.rows<{ userId: number }>(sql.KEEP_SENSOR, sensor)
+    for (const { sensorId, measuredAtMs, tieBreakNs, ...why } of measurements) {
+      const [live] = await transaction.rows<{ userId: number }>(sql.KEEP_SENSOR, [sensorId])
       if (live === undefined) continue
-      const place = [...sensor, live.userId, measuredAtMs, tieBreakNs]
-      await transaction.change(sql.SET_ASIDE, [
-        ...place,
-        why.tempCelsius,
-        why.reason,
-        nowMs,
-        ids[at],
-      ])
+      const place = [sensorId, live.userId, measuredAtMs, tieBreakNs]
+      await transaction.change(sql.SET_ASIDE, [...place, why.tempCelsius, why.reason, nowMs])
     }
   }
 
@@ -174,15 +141,11 @@ export class PostgresJournalQueue implements JournalQueue {
     const last = new Map(heads.map(({ stream, seq }) => [stream, seq]))
     const { held } = this.#leases
     const waiting = held.filter(({ stream, claimedSeq }) => (last.get(stream) ?? 0) > claimedSeq)
-    let oldest: NextStream | undefined
-    for (const [shard, own] of Map.groupBy(waiting, (one) => shardOfStream(one.stream))) {
-      const [next] = await this.#with.server.database.rows<NextStream>(sql.NEXT_STREAM, [
-        shard,
-        own.map(({ stream }) => stream),
-        own.map(({ claimedSeq }) => claimedSeq),
-      ])
-      if (next !== undefined && next.atMs < (oldest?.atMs ?? Infinity)) oldest = next
-    }
+    if (waiting.length === 0) return undefined
+    const [oldest] = await this.#with.database.rows<{ stream: number }>(sql.NEXT_STREAM, [
+      waiting.map(({ stream }) => stream),
+      waiting.map(({ claimedSeq }) => claimedSeq),
+    ])
     return held.find(({ stream }) => stream === oldest?.stream)
   }
 
@@ -199,9 +162,7 @@ export class PostgresJournalQueue implements JournalQueue {
 
   async #hasRows(): Promise<boolean> {
     const { held } = this.#leases
-    const { database, shards } = this.#with.server
-    const rows = await database.rows(sql.HAS_ROWS, [
-      shards,
+    const rows = await this.#with.database.rows(sql.HAS_ROWS, [
       held.map(({ stream }) => stream),
       held.map(({ claimedSeq }) => claimedSeq),
     ])
@@ -212,7 +173,7 @@ export class PostgresJournalQueue implements JournalQueue {
   async #tend(): Promise<void> {
     try {
       await this.#leases.renew()
-      await pruneJournal({ server: this.#with.server, leases: this.#taskLeases })
+      await pruneJournal({ database: this.#with.database, leases: this.#taskLeases })
     } catch (error) {
       this.#with.log.debug('cannot tend the journal now', { error: String(error) })
     }

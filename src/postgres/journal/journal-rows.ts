@@ -2,7 +2,6 @@
 
 import { ColumnsGatherer, decodeEntries } from '../../domain/measurement-columns.ts'
 import type { JournalBatch, JournalPlace } from '../../ports/journal-queue.ts'
-import { shardOfStream } from '../../domain/shard.ts'
 import type { Sql } from '../server/database.ts'
 import * as sql from './journal-statements.ts'
 
@@ -34,7 +33,7 @@ export async function readBatch(
   { stream, seq, throughSeq }: RowRange,
   measurementsMax: number,
 ): Promise<JournalBatch | undefined> {
-  const values = [shardOfStream(stream), stream, seq, throughSeq, measurementsMax]
+  const values = [stream, seq, throughSeq, measurementsMax]
   const rows = await database.rows<Row>(sql.READ_ROWS, values)
   const last = rows.at(-1)
   if (last === undefined) return undefined

@@ -1,13 +1,13 @@
 // MeasurementReader on PostgreSQL: hours and days are read from summaries, finer windows computed
-// from measurements. One statement answers a question about any number of sensors, all of one user
-// and so of one shard, `$1`; a long answer comes in parts, so that memory stays bounded.
+// from measurements. One statement answers a question about any number of sensors; a long answer
+// comes in parts, so that memory stays bounded.
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { Selector, SeriesRange, StoredPoint, WindowSummary } from '../../domain/history.ts'
 import { stretchesOf } from '../../domain/stretches.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
-import type { ShardServers } from '../server/shard-servers.ts'
+import type { Sql } from '../server/database.ts'
 
 /** Rows of a part; with many sensors, each gets a few. */
 const ROWS_MAX = 10_000
@@ -36,7 +36,7 @@ const SUMMARY_TABLES: ReadonlyMap<number, Table> = new Map([
 /** A measurement is a summary of one. */
 const SUMMARIES_IN: Readonly<Record<Table, string>> = {
   measurements: `(
-    SELECT shard, sensor_id, at_ms, 1 AS count, temp_celsius AS sum, temp_celsius AS min,
+    SELECT sensor_id, at_ms, 1 AS count, temp_celsius AS sum, temp_celsius AS min,
       temp_celsius AS max FROM measurements) one`,
   measurements_hour: 'measurements_hour',
   measurements_day: 'measurements_day',
@@ -44,28 +44,28 @@ const SUMMARIES_IN: Readonly<Record<Table, string>> = {
 
 /** The next rows of each sensor, after a time and tie-break. */
 const RAW = `
-  SELECT s.id AS "sensorId", r.* FROM unnest($2::int[], $3::bigint[], $4::int[]) s (id, ms, ns)
+  SELECT s.id AS "sensorId", r.* FROM unnest($1::int[], $2::bigint[], $3::int[]) s (id, ms, ns)
   CROSS JOIN LATERAL (
     SELECT at_ms AS "measuredAtMs", temp_celsius AS "rawCelsius", tie_break_ns AS "tieBreakNs"
     FROM measurements
-    WHERE shard = $1 AND sensor_id = s.id AND at_ms >= s.ms AND at_ms >= $5 AND at_ms < $6
+    WHERE sensor_id = s.id AND at_ms >= s.ms AND at_ms >= $4 AND at_ms < $5
       AND (at_ms, tie_break_ns) > (s.ms, s.ns)
-    ORDER BY at_ms, tie_break_ns LIMIT $7
+    ORDER BY at_ms, tie_break_ns LIMIT $6
   ) r ORDER BY s.id, r."measuredAtMs", r."tieBreakNs"`
 
 const storedIn = (table: string) => `
-  SELECT s.id AS "sensorId", r.* FROM unnest($2::int[], $3::bigint[], $4::int[]) s (id, ms, ns)
+  SELECT s.id AS "sensorId", r.* FROM unnest($1::int[], $2::bigint[], $3::int[]) s (id, ms, ns)
   CROSS JOIN LATERAL (
     SELECT at_ms AS "startMs", count, sum, min, max FROM ${table}
-    WHERE shard = $1 AND sensor_id = s.id AND at_ms > s.ms + s.ns AND at_ms >= $5 AND at_ms < $6
-    ORDER BY at_ms LIMIT $7
+    WHERE sensor_id = s.id AND at_ms > s.ms + s.ns AND at_ms >= $4 AND at_ms < $5
+    ORDER BY at_ms LIMIT $6
   ) r ORDER BY s.id, r."startMs"`
 
 /** The hour of the sensors' first measurement. */
 const FIRST_HOUR = `
-  SELECT min(h.at_ms) AS "atMs" FROM unnest($2::int[]) s (id) CROSS JOIN LATERAL (
+  SELECT min(h.at_ms) AS "atMs" FROM unnest($1::int[]) s (id) CROSS JOIN LATERAL (
     SELECT at_ms FROM measurements_hour
-    WHERE shard = $1 AND sensor_id = s.id AND at_ms > $3::bigint - ${HOUR_MS} AND at_ms < $4
+    WHERE sensor_id = s.id AND at_ms > $2::bigint - ${HOUR_MS} AND at_ms < $3
     ORDER BY at_ms LIMIT 1
   ) h`
 
@@ -76,11 +76,11 @@ const EXTREMES = { min: 'ASC', max: 'DESC' } as const
 
 const ofEach = (one: string) => `
   SELECT s.id AS "sensorId", r.at_ms AS "measuredAtMs", r.temp_celsius AS "rawCelsius"
-  FROM unnest($2::int[]) s (id) CROSS JOIN LATERAL (${one}) r`
+  FROM unnest($1::int[]) s (id) CROSS JOIN LATERAL (${one}) r`
 
 const MEASUREMENTS = `
   SELECT at_ms, tie_break_ns, temp_celsius FROM measurements
-  WHERE shard = $1 AND sensor_id = s.id`
+  WHERE sensor_id = s.id`
 
 /** Looks into two hours with measurements: those of the one at the end may be outside the range. */
 const outermost = (order: 'ASC' | 'DESC') =>
@@ -88,12 +88,12 @@ const outermost = (order: 'ASC' | 'DESC') =>
   SELECT m.* FROM (
     SELECT min(at_ms) AS first_ms, max(at_ms) + ${HOUR_MS} AS stop_ms FROM (
       SELECT at_ms FROM measurements_hour
-      WHERE shard = $1 AND sensor_id = s.id AND at_ms > $3::bigint - ${HOUR_MS} AND at_ms < $4
+      WHERE sensor_id = s.id AND at_ms > $2::bigint - ${HOUR_MS} AND at_ms < $3
       ORDER BY at_ms ${order} LIMIT 2
     ) hours
   ) h
   CROSS JOIN LATERAL (
-    ${MEASUREMENTS} AND at_ms >= greatest(h.first_ms, $3) AND at_ms < least(h.stop_ms, $4)
+    ${MEASUREMENTS} AND at_ms >= greatest(h.first_ms, $2) AND at_ms < least(h.stop_ms, $3)
     ORDER BY at_ms ${order}, tie_break_ns ${order} LIMIT 1
   ) m`)
 
@@ -110,7 +110,7 @@ function extremeIn(
   return `
     SELECT inside.* FROM (
       SELECT at_ms FROM ${SUMMARY_TABLES.get(windowMs)}
-      WHERE shard = $1 AND sensor_id = s.id AND ${inRange}
+      WHERE sensor_id = s.id AND ${inRange}
       ORDER BY ${extreme} ${EXTREMES[extreme]}, at_ms LIMIT 1
     ) ${window} CROSS JOIN LATERAL (${extremeIn(extreme, finer, inWindow)}) inside`
 }
@@ -119,11 +119,11 @@ function extremeIn(
 function folded(table: Table, areOne: boolean): string {
   const [sensor, groups] = areOne ? ['min(sensor_id)', '2'] : ['sensor_id', '1, 2']
   return `
-    SELECT ${sensor} AS "sensorId", at_ms - ((at_ms % $5) + $5) % $5 AS "startMs",
+    SELECT ${sensor} AS "sensorId", at_ms - ((at_ms % $4) + $4) % $4 AS "startMs",
       sum(count)::bigint AS count, sum(sum), min(min), max(max)
     FROM ${SUMMARIES_IN[table]}
-    WHERE shard = $1 AND sensor_id = ANY($2::int[])
-      AND at_ms >= $3::bigint AND at_ms < $4::bigint
+    WHERE sensor_id = ANY($1::int[])
+      AND at_ms >= $2::bigint AND at_ms < $3::bigint
     GROUP BY ${groups} ORDER BY ${groups}`
 }
 
@@ -138,13 +138,11 @@ interface RawRow extends StoredPoint {
   readonly tieBreakNs: number
 }
 
-type ReadServers = Pick<ShardServers, 'databaseAt' | 'shardOfSensor'>
-
 export class PostgresMeasurementReader implements MeasurementReader {
-  readonly #servers: ReadServers
+  readonly #database: Pick<Sql, 'rows'>
 
-  constructor(servers: ReadServers) {
-    this.#servers = servers
+  constructor(database: Pick<Sql, 'rows'>) {
+    this.#database = database
   }
 
   async *readRaw(range: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
@@ -166,8 +164,8 @@ export class PostgresMeasurementReader implements MeasurementReader {
     const windowsMs = [...SUMMARY_TABLES.keys()]
     const parts = [...stretchesOf(range, windowsMs)].map((stretch) => {
       values.push(stretch.startMs, stretch.stopMs)
-      // Behind the shard and the sensors.
-      const [from, to] = [`$${values.length + 1}::bigint`, `$${values.length + 2}::bigint`]
+      // Behind the sensors.
+      const [from, to] = [`$${values.length}::bigint`, `$${values.length + 1}::bigint`]
       const finer = windowsMs.filter((windowMs) => windowMs <= (stretch.windowMs ?? 0))
       return extremeIn(selector, finer, { from, to })
     })
@@ -192,12 +190,12 @@ export class PostgresMeasurementReader implements MeasurementReader {
       values.push(stretch.startMs, stretch.stopMs)
       return `SELECT sensor_id, count, sum, min, max
         FROM ${SUMMARIES_IN[SUMMARY_TABLES.get(stretch.windowMs ?? 0) ?? 'measurements']}
-        WHERE shard = $1 AND sensor_id = ANY($2::int[])
-          AND at_ms >= $${values.length + 1}::bigint AND at_ms < $${values.length + 2}::bigint`
+        WHERE sensor_id = ANY($1::int[])
+          AND at_ms >= $${values.length}::bigint AND at_ms < $${values.length + 1}::bigint`
     })
     if (parts.length === 0) return
     yield await this.#rows<WindowSummary>(
-      `SELECT sensor_id AS "sensorId", $3::bigint AS "startMs", sum(count)::bigint AS count,
+      `SELECT sensor_id AS "sensorId", $2::bigint AS "startMs", sum(count)::bigint AS count,
         sum(sum), min(min), max(max)
       FROM (${parts.join('\n UNION ALL ')}) parts GROUP BY sensor_id`,
       sensorIds,
@@ -285,9 +283,7 @@ export class PostgresMeasurementReader implements MeasurementReader {
     ...values: readonly unknown[]
   ): Promise<Row[]> {
     try {
-      const shard = await this.#servers.shardOfSensor(sensorIds[0] ?? 0)
-      const database = await this.#servers.databaseAt(shard)
-      return await database.rows<Row>(text, [shard, sensorIds, ...values])
+      return await this.#database.rows<Row>(text, [sensorIds, ...values])
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error
       const hint = error.hint ?? error.message

@@ -1,7 +1,6 @@
 // The table of measurements has a partition for each week with measurements: the weeks written and
 // read most are small, and stay in memory. A partition is created apart and then attached, which
-// neither waits for readers of the table, such as pg_dump, nor makes others wait. Where it is
-// spread over machines, the table has no partitions.
+// neither waits for readers of the table, such as pg_dump, nor makes others wait.
 
 import { DAY_MS } from '../../domain/time.ts'
 import { unlessAway } from '../server/database.ts'
@@ -18,7 +17,6 @@ const MADE_BY_ANOTHER = [UNIQUE_VIOLATION, DUPLICATE_TABLE, DUPLICATE_OBJECT, WR
 const makeUnlessMade = (name: string, fromMs: number, toMs: number) => `
   DO $$ BEGIN
     IF EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('${name}') AND relispartition)
-      OR NOT EXISTS (SELECT FROM pg_partitioned_table WHERE partrelid = 'measurements'::regclass)
     THEN RETURN;
     END IF;
     SET LOCAL lock_timeout = '200ms';
@@ -52,7 +50,7 @@ export class Partitions {
     for (const week of nextWeeks) await unlessAway(() => this.#make(week), undefined)
   }
 
-  /** After a takeover: another server may lack partitions. */
+  /** Another server may lack partitions. */
   forget(): void {
     this.#weeks.clear()
   }

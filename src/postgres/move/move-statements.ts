@@ -21,6 +21,11 @@ const TABLES = `
  */
 export const LOCK_TABLES = `
   SET LOCAL lock_timeout = '2s'; LOCK TABLE data_identity, ${TABLES} IN ACCESS EXCLUSIVE MODE`
+/** Processes, and what a move that was killed has under way. */
+export const OTHERS_WORK = `
+  SELECT count(*) > 0 AS "isBusy" FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name IN ('thermolog', 'thermolog move')
+    AND pid <> pg_backend_pid()`
 const TO_BE_EMPTY = [
   'users',
   'sensors',
@@ -30,11 +35,10 @@ const TO_BE_EMPTY = [
   'sensor_deletions',
   'journal',
 ]
-/** What was there, or is still to be deleted of it. Citus would gather tables without a limit. */
+/** What was there, or is still to be deleted of it. */
 export const HAS_DATA = `
   SELECT ${TO_BE_EMPTY.map((table) => `EXISTS (SELECT 1 FROM ${table} LIMIT 1)`).join(' OR ')}
     AS "hasData"`
-/** By their names, for Citus: an ANALYZE of everything would not reach its workers. */
 export const ANALYZE_TABLES = `ANALYZE ${TABLES}, user_deletions, sensor_deletions`
 export const EMPTY_TABLES = `TRUNCATE ${TABLES}`
 /** Whoever looks which data are in it finds none. */
@@ -47,7 +51,7 @@ export const COLUMN_TYPES = `
 
 // Keys come in the order of their encryption: built once at the end, the index takes a fraction.
 export const DROP_LEDGER_KEY = 'ALTER TABLE ledger DROP CONSTRAINT IF EXISTS ledger_pkey'
-export const MAKE_LEDGER_KEY = 'ALTER TABLE ledger ADD PRIMARY KEY (shard, user_id, key)'
+export const MAKE_LEDGER_KEY = 'ALTER TABLE ledger ADD PRIMARY KEY (user_id, key)'
 
 export const READ_STORE_ID = 'SELECT id FROM data_identity'
 export const SET_IDENTITY = 'UPDATE data_identity SET id = $1, restored_to_ms = $2'
@@ -59,5 +63,5 @@ export const COUNT_DAYS = `
   DECLARE counted_days CURSOR FOR
   SELECT sensor_id AS "sensorId", floor(at_ms / 86400000.0)::int AS day,
     count(*)::int AS measurements
-  FROM measurements GROUP BY shard, 1, 2 ORDER BY 1, 2`
+  FROM measurements GROUP BY 1, 2 ORDER BY 1, 2`
 export const FETCH_DAYS = 'FETCH 10000 FROM counted_days'

@@ -8,7 +8,6 @@ import { setTimeout } from 'node:timers/promises'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { DAY_MS } from '../../domain/time.ts'
-import type { Shards } from '../../domain/shard.ts'
 import type { CountedDay, MovedRows, MovedTable } from '../../ports/moved-data.ts'
 import type { WorkProgress } from '../../ports/system.ts'
 import { connectAlone, endConnection, readRow } from '../server/connection.ts'
@@ -16,9 +15,7 @@ import { durabilityFault, READ_DURABILITY } from '../server/durability.ts'
 import { codeOf, LOCK_NOT_AVAILABLE } from '../server/failures.ts'
 import type { Durability, DurabilityRow } from '../server/durability.ts'
 import { Partitions } from '../measurements/partitions.ts'
-import { recordServer } from '../server/recorded-server.ts'
-import { OTHERS_WORK } from '../server/spread-tables.ts'
-import { readShards } from '../server/spread.ts'
+import { recordServer } from '../server/restore.ts'
 import { COPY_HEADER, COPY_TRAILER, encodeRows, isCopyType } from './copy-format.ts'
 import type { CopyType } from './copy-format.ts'
 import * as sql from './move-statements.ts'
@@ -51,18 +48,10 @@ export class MoveTarget {
       `application_name = 'thermolog move'`,
       'statement_timeout = 0',
       'idle_in_transaction_session_timeout = 0',
-      // For Citus; elsewhere it says nothing. What changes many shards and tables that others refer
-      // to in one transaction needs one connection to each worker.
-      `citus.multi_shard_modify_mode = 'sequential'`,
-      'citus.max_adaptive_executor_pool_size = 1',
     ]) {
       await client.query(`SET ${setting}`)
     }
     return new MoveTarget(client, durability)
-  }
-
-  readShards(): Promise<Shards> {
-    return readShards(this.#client)
   }
 
   /** Which data are in it. */
@@ -87,7 +76,7 @@ export class MoveTarget {
     }
     const execute = async (text: string) => void (await this.#client.query(text))
     await new Partitions({ execute }).prepare(days.map((day) => day * DAY_MS))
-    await recordServer(this.#client, this.#durability)
+    await recordServer(this.#client, await readRow<DurabilityRow>(this.#client, READ_DURABILITY))
   }
 
   /** @returns how many rows, by table */
@@ -155,7 +144,7 @@ export class MoveTarget {
   async #claim(storeId: string): Promise<boolean> {
     // Who connects meanwhile waits for this, and then sees the mark.
     await this.#client.query(sql.LOCK_TABLES)
-    const { isBusy } = await readRow<{ isBusy: boolean }>(this.#client, OTHERS_WORK)
+    const { isBusy } = await readRow<{ isBusy: boolean }>(this.#client, sql.OTHERS_WORK)
     if (isBusy) return false
     const mark = await this.#readMark()
     if (mark === undefined) {

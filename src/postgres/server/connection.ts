@@ -13,13 +13,6 @@ const ANSWER_MS_MORE = 2 * SECOND_MS
 /** The server ends the transaction of a process that stalls, and releases its locks. */
 const IDLE_IN_TRANSACTION_MS_MAX = 10 * SECOND_MS
 
-/**
- * Of Citus: how long the coordinator waits for a worker that does not answer, of which others are
- * not to notice much; and that lanes write to a shard's own tables. A single server knows no such
- * settings, and takes them.
- */
-const OF_CITUS = '-c citus.node_connection_timeout=1s -c citus.enable_manual_changes_to_shards=on'
-
 /** 64-bit integers are read as numbers: all are times or counters, far below 2^53. */
 const TYPES: pg.CustomTypesConfig = {
   getTypeParser: (type, format) =>
@@ -47,11 +40,11 @@ export class MoveUnfinished extends Error {
   }
 }
 
-/** Another server has the data; the processes have yet to find out what it lacks. */
-export class TakeoverUndecided extends Error {
+/** Another server than the recorded one has the data: the next connection records it. */
+export class AnotherServer extends Error {
   constructor() {
-    super('another server has the data: what it lacks is known within fifteen seconds')
-    this.name = 'TakeoverUndecided'
+    super('another server has the data')
+    this.name = 'AnotherServer'
   }
 }
 
@@ -75,7 +68,6 @@ export function connectionSettings(address: string): pg.ClientConfig {
     // A name in the URL must not replace ours, by which a move recognises processes.
     connectionString: address.replace(/\bapplication_name=[^&]*&?/, ''),
     application_name: 'thermolog',
-    options: OF_CITUS,
     connectionTimeoutMillis: CONNECT_MS_MAX,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
     keepAlive: true,
@@ -120,7 +112,7 @@ export async function refuseStandby(client: pg.ClientBase): Promise<void> {
 }
 
 /** Errors after which it is known that a server answered. */
-const ANSWERS = [pg.DatabaseError, ServiceError, MoveUnfinished, TakeoverUndecided]
+const ANSWERS = [pg.DatabaseError, ServiceError, MoveUnfinished, AnotherServer]
 
 export interface Opening {
   /** Runs before the connection is used. */

@@ -6,11 +6,10 @@ import pg from 'pg'
 import { NO_OUTCOME } from '../../control/flow.ts'
 import type { Flow, Outcome } from '../../control/flow.ts'
 import { postponedError, ServiceError } from '../../domain/errors.ts'
-import { ONE_SHARD, UserShard } from '../../domain/shard.ts'
-import type { Shards } from '../../domain/shard.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import {
   addressesOf,
+  AnotherServer,
   connectionSettings,
   moreTelling,
   prepared,
@@ -25,7 +24,9 @@ import {
   isSilence,
   OUT_OF_REACH_DETAIL,
 } from './failures.ts'
-import { readShards } from './spread.ts'
+import type { Guard } from './greetings.ts'
+import { isRecorded, READ_SERVER } from './recorded-server.ts'
+import type { KnownData, ServerRow } from './recorded-server.ts'
 
 /** Runs statements. */
 export interface Sql {
@@ -54,9 +55,9 @@ const ATTEMPTS_MAX = 5
 /** What a server that has left something unanswered is asked every second. */
 const PING = { text: 'SELECT 1', query_timeout: 3 * SECOND_MS }
 
-export interface DatabaseOptions {
-  /** Runs on every new connection before its use. */
-  readonly greet?: (client: pg.ClientBase) => Promise<void>
+interface DatabaseOptions {
+  /** Of a service: commands compare nothing. */
+  readonly guard?: Guard
   readonly statementMsMax?: number
 }
 
@@ -64,9 +65,7 @@ export class Database implements Sql {
   readonly #pools: readonly pg.Pool[]
   /** The host that answered last: it is tried first. */
   #at = 0
-  /** Read on the first connection. */
-  #shards: Shards | undefined
-  readonly #greet: DatabaseOptions['greet']
+  readonly #guard: Guard | undefined
   readonly #greeted = new WeakSet<pg.PoolClient>()
   readonly #inUse = new Set<pg.PoolClient>()
   #isCut = false
@@ -77,21 +76,15 @@ export class Database implements Sql {
    * @param connectionsMax at the same time, besides those of lanes
    */
   constructor(databaseUrl: string, connectionsMax: number, options: DatabaseOptions = {}) {
-    const { greet, ...others } = options
-    this.#greet = greet
+    const { guard, ...others } = options
+    this.#guard = guard
     this.#pools = addressesOf(databaseUrl).map((address) => {
       return openPool(address, connectionsMax, others)
     })
   }
 
-  /** Of its data. */
-  async readShards(): Promise<Shards> {
-    if (this.#shards === undefined) await this.#use(() => Promise.resolve())
-    return this.#shards ?? ONE_SHARD
-  }
-
   run(text: string, values?: readonly unknown[]): Promise<Outcome> {
-    return this.#use((client) => this.#sqlOn(client).run(text, values))
+    return this.#use((client) => sqlOn(client).run(text, values))
   }
 
   async rows<Row>(text: string, values?: readonly unknown[]): Promise<Row[]> {
@@ -117,7 +110,7 @@ export class Database implements Sql {
   async transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#use((client) => runTransaction(client, this.#sqlOn(client), work))
+        return await this.#use((client) => this.#runTransaction(client, work))
       } catch (error) {
         if (attempt === ATTEMPTS_MAX || !isRace(error)) throw error
       }
@@ -128,7 +121,7 @@ export class Database implements Sql {
   view<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
     return this.#use(async (client) => {
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-      const result = await work(this.#sqlOn(client))
+      const result = await work(sqlOn(client))
       await client.query('COMMIT')
       return result
     })
@@ -150,8 +143,15 @@ export class Database implements Sql {
     await Promise.all(this.#pools.map((pool) => pool.end()))
   }
 
-  #sqlOn(client: pg.ClientBase): Sql {
-    return sqlOn(client, this.#shards ?? ONE_SHARD)
+  async #runTransaction<Result>(
+    client: pg.ClientBase,
+    work: (sql: Sql) => Promise<Result>,
+  ): Promise<Result> {
+    await client.query('BEGIN')
+    if (this.#guard !== undefined) await compare(client, this.#guard.known)
+    const result = await work(sqlOn(client))
+    await commit(client)
+    return result
   }
 
   async #use<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
@@ -221,8 +221,7 @@ export class Database implements Sql {
       if (this.#isCut) throw postponedError('shutting_down')
       if (this.#greeted.has(client)) return
       await refuseStandby(client)
-      await this.#greet?.(client)
-      this.#shards ??= await readShards(client)
+      await this.#guard?.greet(client)
       this.#greeted.add(client)
     } catch (error) {
       this.#release(client, false)
@@ -254,12 +253,9 @@ function openPool(
   return pool
 }
 
-function sqlOn(client: pg.ClientBase, shards: Shards): Sql {
+function sqlOn(client: pg.ClientBase): Sql {
   const run = async (text: string, values: readonly unknown[] = []) => {
-    const stored = values.map((value) => {
-      return value instanceof UserShard ? shards.of(value.userId) : storable(value)
-    })
-    const { rows, rowCount } = await client.query(prepared(text, stored))
+    const { rows, rowCount } = await client.query(prepared(text, values.map(storable)))
     return { rows, changes: rowCount ?? 0 }
   }
   return {
@@ -275,15 +271,11 @@ function storable(value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '\u{FFFD}') : value
 }
 
-async function runTransaction<Result>(
-  client: pg.ClientBase,
-  sql: Sql,
-  work: (sql: Sql) => Promise<Result>,
-): Promise<Result> {
-  await client.query('BEGIN')
-  const result = await work(sql)
-  await commit(client)
-  return result
+/** @throws AnotherServer */
+async function compare(client: pg.ClientBase, known: KnownData): Promise<void> {
+  const { reached } = known
+  const { rows } = await client.query<ServerRow>(prepared(READ_SERVER, []))
+  if (rows[0] === undefined || !isRecorded(rows[0], reached)) throw new AnotherServer()
 }
 
 /** @throws ServiceError `outcome_unknown` also after a warning: a standby may lack the commit */

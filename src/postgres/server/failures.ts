@@ -2,10 +2,9 @@
 
 import pg from 'pg'
 import { postponedError, ServiceError } from '../../domain/errors.ts'
-import { MoveUnfinished, NotPrimary, TakeoverUndecided } from './connection.ts'
+import { MoveUnfinished, NotPrimary, AnotherServer } from './connection.ts'
 
 export const UNIQUE_VIOLATION = '23505'
-export const UNDEFINED_TABLE = '42P01'
 export const DUPLICATE_TABLE = '42P07'
 export const DUPLICATE_OBJECT = '42710'
 const DISK_FULL = '53100'
@@ -18,8 +17,6 @@ export const LOCK_NOT_AVAILABLE = '55P03'
 /** A statement exceeded its time limit. */
 export const QUERY_CANCELED = '57014'
 
-/** Of PostgreSQL itself, or without a code of its own. */
-const INTERNAL_ERROR = 'XX000'
 /** The row that another one refers to is gone. */
 const FOREIGN_KEY_VIOLATION = '23503'
 
@@ -61,7 +58,7 @@ function endsConnection({ code = '', severity = '' }: pg.DatabaseError): boolean
 function isOfNetwork(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, message } = error as NodeJS.ErrnoException
-  const isUnready = [NotPrimary, MoveUnfinished, TakeoverUndecided].some(
+  const isUnready = [NotPrimary, MoveUnfinished, AnotherServer].some(
     (kind) => error instanceof kind,
   )
   const isMarked = isUnready || code !== undefined
@@ -86,7 +83,7 @@ export function isSilence(error: unknown): boolean {
 /** Whether the server or the network is at fault, not the statement. */
 export function isOutOfReach(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return isOfNetwork(error)
-  return OUT_OF_REACH.test(error.code ?? '') || endsConnection(error) || isLostWorker(error)
+  return OUT_OF_REACH.test(error.code ?? '') || endsConnection(error)
 }
 
 /** A wrong password, database or permission: a setting is at fault. */
@@ -106,12 +103,4 @@ export function isAway(error: unknown): boolean {
   return (
     isOutOfReach(error) && (code === undefined || isOfSocket || error instanceof AggregateError)
   )
-}
-
-/** Citus tells an error of its connection to a worker from a worker's own by no code. */
-function isLostWorker({ code, where = '', message }: pg.DatabaseError): boolean {
-  if (code !== INTERNAL_ERROR) return false
-  const isOfWorker = /^while executing command on /m.test(where)
-  const isNamed = message.startsWith('failure on connection marked as essential')
-  return isNamed || (isOfWorker && /^$|connection|server/.test(message))
 }

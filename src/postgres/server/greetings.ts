@@ -1,58 +1,42 @@
 // Checks every new connection to the database before it is used: has another server taken over the
 // data? Requests that need an unusable database are refused.
 
+import type pg from 'pg'
 import { postponedError, ServiceError } from '../../domain/errors.ts'
 import type { Log } from '../../ports/system.ts'
-import type { DatabaseOptions } from './database.ts'
-import type { Durability } from './durability.ts'
 import { isOutOfReach } from './failures.ts'
-import { noticeTakeover } from './notice-takeover.ts'
-import type { Takeover } from './renewal.ts'
-import type { SeenStreams } from './seen-streams.ts'
+import type { KnownData } from './recorded-server.ts'
+import { noticeRestore } from './restore.ts'
 
-type Greeting = NonNullable<DatabaseOptions['greet']>
+type Greeting = (client: pg.ClientBase) => Promise<void>
 
-export interface Greetings {
-  /** For the first connection: if it throws, the process does not start. */
-  readonly first: Greeting
-  readonly further: Greeting
-  /** For a lane's connection. Only lanes acknowledge, so only they check the durability. */
-  readonly lane: Greeting
+/** Keeps a process from another server than the recorded one. */
+export interface Guard {
+  readonly known: KnownData
+  /** Runs on every new connection before its use. */
+  readonly greet: Greeting
 }
 
-interface Process {
-  readonly owner: string
-  /** What lanes promise. */
-  readonly durability: Durability
-  readonly seen: SeenStreams
-  readonly log: Log
-}
+const RESTORED =
+  'another server has the data and may lack what was acknowledged last: the store id is new'
 
-const TAKEN_OVER: Readonly<Record<Takeover, string>> = {
-  promotion: 'another server has the data: a promoted standby that lacks no measurement',
-  restore:
-    'another server has the data and may lack what was acknowledged last: the store id is new',
-}
-
-export function greetingsOf({ owner, seen, log, ...process }: Process): Greetings {
-  const greetAs = (durability: Durability) => async (client: Parameters<Greeting>[0]) => {
-    const takeover = await noticeTakeover(client, { owner, durability, seen })
-    if (takeover !== undefined) log.warn(TAKEN_OVER[takeover])
+/** For the first connection: if it throws, the process does not start. */
+export function firstGreeting(known: KnownData, log: Log): Greeting {
+  return async (client) => {
+    if (await noticeRestore(client, known)) log.warn(RESTORED)
   }
-  const first = greetAs('replicated')
-  const lane = refusingUnfit(greetAs(process.durability), log)
-  return { first, further: refusingUnfit(first, log), lane }
 }
 
 /**
- * Logs once why a connection is unusable, and refuses requests with `overloaded`; but not for an
- * unreachable server, since the next connection may reach another one.
+ * For further ones: logs once why a connection is unusable, and refuses requests with `overloaded`;
+ * but not for an unreachable server, since the next connection may reach another one.
  */
-function refusingUnfit(greet: Greeting, log: Log): Greeting {
+export function guardOf(known: KnownData, log: Log): Guard {
+  const first = firstGreeting(known, log)
   let said: string | undefined
-  return async (client) => {
+  const greet: Greeting = async (client) => {
     try {
-      await greet(client)
+      await first(client)
       said = undefined
     } catch (error) {
       if (isOutOfReach(error)) throw error
@@ -63,6 +47,7 @@ function refusingUnfit(greet: Greeting, log: Log): Greeting {
       throw refusal
     }
   }
+  return { known, greet }
 }
 
 function asRefusal(error: unknown): ServiceError {

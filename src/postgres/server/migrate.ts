@@ -1,20 +1,13 @@
 // Brings the schema up to date. A new version only adds to it, so that processes of the version
 // before keep working; what only they needed is dropped one version later. One process migrates at
-// a time, by locking a row: where tables are spread over machines, advisory locks are per node.
+// a time, by locking a row.
 
 import type pg from 'pg'
 import { readRow, withConnection } from './connection.ts'
-import {
-  codeOf,
-  DUPLICATE_OBJECT,
-  DUPLICATE_TABLE,
-  LOCK_NOT_AVAILABLE,
-  UNIQUE_VIOLATION,
-} from './failures.ts'
+import { codeOf, DUPLICATE_OBJECT, DUPLICATE_TABLE, UNIQUE_VIOLATION } from './failures.ts'
 import { MIGRATIONS } from './schema.ts'
-import { othersWork, readCitus, refuseOthers, spreadTables } from './spread-tables.ts'
+import { SERVER_TIME_MS } from './server-time.ts'
 import type { Migration } from './schema.ts'
-import type { WorkProgress } from '../../ports/system.ts'
 
 export interface SchemaState {
   /** 0: the database is empty. */
@@ -48,16 +41,12 @@ const READ_VERSION = `
 const NEW_IDENTITY = `
   INSERT INTO data_identity (one, id, epoch, cursor_secret)
   VALUES (true, replace(gen_random_uuid()::text, '-', ''),
-    left(replace(gen_random_uuid()::text, '-', ''), 16),
+    lpad(to_hex(${SERVER_TIME_MS}), 12, '0') || left(replace(gen_random_uuid()::text, '-', ''), 6),
     uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))
   ON CONFLICT (one) DO NOTHING`
 
-/** Spreading new tables takes a second or two. */
-const UNSEEN: WorkProgress = { begin: () => undefined, advance: () => undefined }
-
 /**
- * Brings the schema to this service's version. New tables are spread at once, if the server is the
- * coordinator of a Citus cluster that has workers.
+ * Brings the schema to this service's version.
  *
  * @returns the versions that were applied
  * @throws SchemaTooNew
@@ -73,35 +62,6 @@ export async function migrate(databaseUrl: string): Promise<readonly number[]> {
     }
     return applied
   })
-}
-
-/**
- * Spreads tables that hold data, where they are to be; a process that works on them keeps it from
- * that.
- *
- * @returns whether anything had to be done @throws CannotSpread
- */
-export async function spreadDatabase(
-  databaseUrl: string,
-  progress: WorkProgress,
-): Promise<boolean> {
-  return withConnection(databaseUrl, async (client) => {
-    if (!(await isToSpread(client))) return false
-    try {
-      await whileLocked(client, async () => {
-        await refuseOthers(client)
-        await spreadTables(client, progress)
-      })
-    } catch (error) {
-      throw codeOf(error) === LOCK_NOT_AVAILABLE ? othersWork({ cause: error }) : error
-    }
-    return true
-  })
-}
-
-async function isToSpread(client: pg.ClientBase): Promise<boolean> {
-  const citus = await readCitus(client)
-  return citus !== undefined && citus.group === 0 && citus.workers > 0 && citus.isLocal
 }
 
 /** @throws SchemaTooNew */
@@ -129,31 +89,21 @@ async function createVersionTable(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** @returns whether it had to be applied */
-function applyOne(client: pg.ClientBase, migration: Migration): Promise<boolean> {
+/** One process at a time; if it fails, the connection is of no use. @returns whether it had to */
+async function applyOne(client: pg.ClientBase, migration: Migration): Promise<boolean> {
   const { version, oldestVersion, sql } = migration
-  return whileLocked(client, async (state) => {
-    if (state.version >= version) return false
+  await client.query('BEGIN')
+  const state = await readRow<SchemaState>(client, `${READ_VERSION} FOR UPDATE`)
+  if (state.oldestVersion > SCHEMA_VERSION) throw new SchemaTooNew(state)
+  const isToApply = state.version < version
+  if (isToApply) {
     await client.query(sql)
     await client.query(NEW_IDENTITY)
-    if (state.version === 0 && (await isToSpread(client))) await spreadTables(client, UNSEEN)
     await client.query('UPDATE schema_version SET version = $1, oldest_version = $2', [
       version,
       oldestVersion,
     ])
-    return true
-  })
-}
-
-/** Works in a transaction, one process at a time; if it fails, the connection is of no use. */
-async function whileLocked<Result>(
-  client: pg.ClientBase,
-  work: (state: SchemaState) => Promise<Result>,
-): Promise<Result> {
-  await client.query('BEGIN')
-  const state = await readRow<SchemaState>(client, `${READ_VERSION} FOR UPDATE`)
-  if (state.oldestVersion > SCHEMA_VERSION) throw new SchemaTooNew(state)
-  const result = await work(state)
+  }
   await client.query('COMMIT')
-  return result
+  return isToApply
 }

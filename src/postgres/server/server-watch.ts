@@ -9,17 +9,16 @@ import type { Clock, ClockDoubt, DatabaseState, DatabaseWatch, Log } from '../..
 import type { Database } from './database.ts'
 import type { Durability } from './durability.ts'
 import { OUT_OF_REACH_DETAIL } from './failures.ts'
-import { readServerState, REFUSED } from './server-check.ts'
+import { readServerState } from './server-check.ts'
 import type { ServerState } from './server-check.ts'
-import { isSameServer, isSettled, lookAtServer } from './recorded-server.ts'
-import type { Look, RecordedServer } from './recorded-server.ts'
-import type { SeenStreams } from './seen-streams.ts'
+import type { Guard } from './greetings.ts'
+import { readRow } from './connection.ts'
+import type { ServerRow } from './recorded-server.ts'
+import { inTransaction } from './restore.ts'
+import { SERVER_TIME_MS } from './server-time.ts'
 
 const LOOK_EVERY_MS = SECOND_MS
-/**
- * After this without an answer, beside what the last one took, or after two failures, the database
- * is out of reach. Workers that stand still make an answer late.
- */
+/** After this without an answer, or after two failures, the database is out of reach. */
 const SILENT_MS_MAX = 5 * SECOND_MS
 /** In addition to the time that the query takes. */
 const CLOCK_OFF_MS_MAX = 10 * SECOND_MS
@@ -29,7 +28,7 @@ interface Collaborators {
   readonly database: Database
   readonly clock: Clock
   readonly log: Log
-  readonly seen: SeenStreams
+  readonly guard: Guard
 }
 
 interface Settings {
@@ -37,46 +36,38 @@ interface Settings {
   readonly process: string
   readonly durability: Durability
   /** As of the start. */
-  readonly identity: DataIdentity
   readonly server: ServerState
-  /**
-   * Notices a takeover. Connections do so when they begin, but a connection to the coordinator
-   * outlives its workers.
-   */
-  readonly notice?: (client: pg.ClientBase) => Promise<void>
 }
+
+const BEAT = `
+  UPDATE data_identity SET beat = beat + 1, beat_at_ms = ${SERVER_TIME_MS}
+  RETURNING id, restored_to_ms AS "restoredToMs", epoch, beat, beat_at_ms AS "beatAtMs"`
 
 export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
   readonly #with: Collaborators
   readonly #settings: Settings
   #timer: NodeJS.Timeout | undefined
   #isLooking = false
-  #isRecording = false
   #answeredAtMs: number
-  #answerMs = 0
-  /** Workers that did not answer then. */
-  #away: readonly string[] = []
   /** In a row. */
   #failures = 0
   /** What the last looks found wrong with the clock; empty if the last one found nothing. */
   #clockFaults: string[] = []
-  #identity: DataIdentity
   #server: ServerState
 
   constructor(collaborators: Collaborators, settings: Settings) {
     this.#with = collaborators
     this.#settings = settings
-    this.#identity = settings.identity
     this.#server = settings.server
     this.#answeredAtMs = collaborators.clock.monotonicMs()
   }
 
   get id(): string {
-    return this.#identity.id
+    return this.#with.guard.known.id
   }
 
   get restoredToMs(): number | null {
-    return this.#identity.restoredToMs
+    return this.#with.guard.known.restoredToMs
   }
 
   get state(): DatabaseState {
@@ -87,7 +78,7 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
 
   get fault(): string | undefined {
     const silentMs = this.#with.clock.monotonicMs() - this.#answeredAtMs
-    if (silentMs > SILENT_MS_MAX + this.#answerMs || this.#failures > 1) return OUT_OF_REACH_DETAIL
+    if (silentMs > SILENT_MS_MAX || this.#failures > 1) return OUT_OF_REACH_DETAIL
     return this.#server.faults[0]
   }
 
@@ -117,22 +108,13 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
   async #look(): Promise<void> {
     if (this.#isLooking) return
     this.#isLooking = true
-    const { database, clock, log, seen } = this.#with
-    const begunAtMs = clock.monotonicMs()
+    const { database, guard, clock, log } = this.#with
     try {
       const askedAtMs = clock.nowMs()
-      const { look, epoch } = await database.onClient((client) => this.#read(client))
-      const { recorded } = look
-      this.#compareClocks(askedAtMs, recorded)
-      seen.noteLook(recorded, epoch)
-      this.#identity = recorded
-      const server = await readServerState(database, this.#settings.durability)
-      const away = awayOf(look)
-      const refused = away.map((worker) => `${worker}: ${REFUSED}`)
-      this.#note({ ...server, warnings: [...server.warnings, ...refused] })
-      this.#noteAway(away)
+      const serverTimeMs = await database.onClient((client) => beat(client, guard))
+      this.#compareClocks(askedAtMs, serverTimeMs)
+      this.#note(await readServerState(database, this.#settings.durability))
       this.#answeredAtMs = clock.monotonicMs()
-      this.#answerMs = this.#answeredAtMs - begunAtMs
       this.#failures = 0
     } catch (error) {
       this.#failures++
@@ -142,35 +124,7 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     }
   }
 
-  async #read(client: pg.ClientBase) {
-    const { seen } = this.#with
-    const { notice } = this.#settings
-    const before = seen.epoch
-    const look = await lookAtServer(client, before)
-    if (notice === undefined || isSettled(look)) return { look, epoch: before }
-    if (isSameServer(look)) {
-      void this.#record(notice)
-      return { look, epoch: before }
-    }
-    await notice(client)
-    const { epoch } = seen
-    return { look: await lookAtServer(client, epoch), epoch }
-  }
-
-  /** Records a new worker, for which Citus lets nobody change the record while it copies that. */
-  async #record(notice: (client: pg.ClientBase) => Promise<void>): Promise<void> {
-    if (this.#isRecording) return
-    this.#isRecording = true
-    try {
-      await this.#with.database.onClient(notice)
-    } catch (error) {
-      this.#with.log.debug('cannot record a worker now', { error: String(error) })
-    } finally {
-      this.#isRecording = false
-    }
-  }
-
-  #compareClocks(askedAtMs: number, { serverTimeMs }: RecordedServer): void {
+  #compareClocks(askedAtMs: number, serverTimeMs: number): void {
     const { clock, log } = this.#with
     const answeredAtMs = clock.nowMs()
     const isBehind = serverTimeMs > answeredAtMs + CLOCK_OFF_MS_MAX
@@ -197,16 +151,13 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     }
     this.#server = server
   }
-
-  #noteAway(away: readonly string[]): void {
-    for (const worker of this.#away) {
-      if (!away.includes(worker)) this.#with.log.info(`${worker} can be used again`)
-    }
-    this.#away = away
-  }
 }
 
-function awayOf({ server: { workers } }: Look): string[] {
-  const away = workers.filter(({ answer, shards }) => answer === null && shards.length > 0)
-  return away.map(({ host, port }) => `worker ${host}:${port}`)
+/** Data that lack it are a restored copy. @returns the server's time */
+async function beat(client: pg.ClientBase, { known, greet }: Guard): Promise<number> {
+  await greet(client)
+  type Row = Pick<ServerRow, 'id' | 'restoredToMs' | 'epoch' | 'beat' | 'beatAtMs'>
+  const row = await inTransaction(client, () => readRow<Row>(client, BEAT))
+  known.note(row)
+  return row.beatAtMs
 }

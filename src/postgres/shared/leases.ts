@@ -15,24 +15,18 @@ const RELEASE = 'DELETE FROM leases WHERE name = $1 AND owner = $2'
 
 export class PostgresLeases implements Leases {
   readonly #database: Database
-  readonly #place: string
   readonly #owner = randomUUID()
 
-  /** @param shards of the server that the tasks are of: those of others have their own leases */
-  constructor(database: Database, shards: readonly number[]) {
+  constructor(database: Database) {
     this.#database = database
-    this.#place = `shard ${shards[0]}`
   }
 
   async take(name: string, forMs: number): Promise<boolean> {
-    const values = [`${name}, ${this.#place}`, this.#owner, forMs]
+    const values = [name, this.#owner, forMs]
     return unlessAway(async () => (await this.#database.change(TAKE, values)) > 0, false)
   }
 
   async release(name: string): Promise<void> {
-    await unlessAway(
-      () => this.#database.change(RELEASE, [`${name}, ${this.#place}`, this.#owner]),
-      0,
-    )
+    await unlessAway(() => this.#database.change(RELEASE, [name, this.#owner]), 0)
   }
 }

@@ -6,8 +6,6 @@
 import { randomUUID } from 'node:crypto'
 import { judgeTime } from '../../domain/acceptance.ts'
 import type { AcceptanceRules } from '../../domain/acceptance.ts'
-import type { Sql } from '../server/database.ts'
-import type { SeenStreams } from '../server/seen-streams.ts'
 import type { Group } from './group.ts'
 import { GroupDecider } from './group-decider.ts'
 import type { Decided, NewEvent, NewSensor } from './group-decider.ts'
@@ -17,7 +15,7 @@ import * as writes from './group-writes.ts'
 import type { LedgerRow } from './group-writes.ts'
 import * as sql from './lane-statements.ts'
 import { CommitCheck, CommitUnknown } from './session.ts'
-import type { Session, SessionSettings } from './session.ts'
+import type { CheckSettings, Session } from './session.ts'
 
 /** A stream that a lane holds; every new owner raises the fence. */
 export interface HeldStream {
@@ -47,15 +45,9 @@ export class OutcomeUnknown extends Error {
   }
 }
 
-export interface TransactionSettings extends Pick<SessionSettings, 'durability'> {
+export interface TransactionSettings extends CheckSettings {
   readonly rules: AcceptanceRules
   readonly sensors: SensorCache
-  /**
-   * Where the lane's server gives no ids of sensors: another one that does. It must not wait for
-   * locks, which the lane may hold.
-   */
-  readonly idGiver?: Pick<Sql, 'rows'> | undefined
-  readonly seen: SeenStreams
 }
 
 export class GroupTransaction {
@@ -72,7 +64,7 @@ export class GroupTransaction {
     this.#group = group
     this.#with = settings
     this.#view = new GroupView(session, group, settings.sensors)
-    this.#check = new CommitCheck(session, settings.durability)
+    this.#check = new CommitCheck(session, settings)
   }
 
   /**
@@ -110,7 +102,7 @@ export class GroupTransaction {
     const [head, hasAllSensors, isAllNew] = await Promise.all([
       this.#holdStream(),
       this.#view.lockSensors(),
-      writes.insertEvents(this.#session, this.#group.shard, this.#namedEvents()),
+      writes.insertEvents(this.#session, this.#namedEvents()),
     ])
     if (!hasAllSensors || !isAllNew) return this.#rollBack()
     await this.#view.findTieBreaks()
@@ -135,29 +127,24 @@ export class GroupTransaction {
     const named = decider.events.filter((event): event is NewEvent & { eventKey: string } => {
       return event.eventKey !== undefined
     })
-    const isAllNew = await writes.insertEvents(this.#session, this.#group.shard, named)
+    const isAllNew = await writes.insertEvents(this.#session, named)
     if (!isAllNew) return this.#rollBack()
     return this.#commit(head + 1, decider, decided)
   }
 
   async #registerSensors(sensors: readonly NewSensor[]): Promise<void> {
     if (sensors.length === 0) return
-    const { idGiver } = this.#with
     const order = [sensors.length]
-    const ids =
-      idGiver === undefined
-        ? (await this.#session.send<{ id: number }>(sql.TAKE_SENSOR_IDS, order)).rows
-        : await idGiver.rows<{ id: number }>(sql.TAKE_SENSOR_IDS, order)
-    sensors.forEach((sensor, at) => (sensor.id = ids[at]?.id ?? 0))
-    await writes.registerSensors(this.#session, this.#group.shard, sensors)
+    const { rows } = await this.#session.send<{ id: number }>(sql.TAKE_SENSOR_IDS, order)
+    sensors.forEach((sensor, at) => (sensor.id = rows[at]?.id ?? 0))
+    await writes.registerSensors(this.#session, sensors)
   }
 
   /** Locks the stream until the transaction ends. @returns its head */
   async #holdStream(): Promise<number> {
     const { stream, fence } = this.#held
-    const { shard } = this.#group
     const begun = this.#check.begin()
-    const holding = this.#session.send<{ head: number }>(sql.HOLD_STREAM, [shard, stream, fence])
+    const holding = this.#session.send<{ head: number }>(sql.HOLD_STREAM, [stream, fence])
     const [, { rows }] = await Promise.all([begun, holding, this.#view.readForwarded()])
     const [row] = rows
     if (row === undefined) throw new Fenced(`stream ${stream} has another owner`)
@@ -185,22 +172,20 @@ export class GroupTransaction {
     decided: readonly Decided[],
   ): Promise<readonly Decided[]> {
     const session = this.#session
-    const { shard } = this.#group
     const place = { stream: this.#held.stream, seq }
     const attempt = { ...place, groupId: randomUUID(), decided }
     if (events.length > 0) {
       await this.#commitAs(attempt, [
-        writes.keepHistoryRevisions(session, events, { view: this.#view, shard }),
+        writes.keepHistoryRevisions(session, events, this.#view),
         writes.updateSensors(session, events, { view: this.#view, place }, this.#with.rules),
-        writes.noteTieBreaks(session, shard, tieBreaks),
-        writes.countDays(session, shard, events),
+        writes.noteTieBreaks(session, tieBreaks),
+        writes.countDays(session, events),
         writes.insertRow(session, place, attempt.groupId, events),
-        session.send(sql.ADVANCE_STREAM, [shard, place.stream, seq]),
+        session.send(sql.ADVANCE_STREAM, [place.stream, seq]),
       ])
-      this.#with.seen.noteRow(place.stream, seq)
     } else if (this.#with.durability === 'replicated') {
       // What a duplicate repeats must be on the standby too: this commit waits for that.
-      const advanced = session.send(sql.ADVANCE_STREAM, [shard, place.stream, seq - 1])
+      const advanced = session.send(sql.ADVANCE_STREAM, [place.stream, seq - 1])
       await this.#commitAs(attempt, [advanced])
     } else this.#rollBack()
     for (const sensor of newSensors) this.#with.sensors.add(sensor.key, sensor)

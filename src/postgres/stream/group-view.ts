@@ -3,6 +3,7 @@
 
 import { decodeSpans, isCovered } from '../../domain/time-spans.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
+import { READ_FORWARDED } from '../journal/journal-statements.ts'
 import { int4Array, int8Array, uuidArray } from './binary-arrays.ts'
 import { keyOfBits, sensorKeyOf } from './group.ts'
 import type { Group, GroupedSubmission, NamedSensor } from './group.ts'
@@ -64,7 +65,6 @@ interface TimeOfSensor {
 export class GroupView implements GroupKnowledge {
   readonly states = new Map<number, SensorState>()
   readonly #session: Session
-  readonly #shard: number
   readonly #content: readonly GroupedSubmission[]
   readonly #cache: SensorCache
   readonly #named: readonly NamedSensor[]
@@ -75,9 +75,8 @@ export class GroupView implements GroupKnowledge {
   readonly #tieBreaks = new Map<string, number>()
   #forwarded: readonly JournalPlace[] = []
 
-  constructor(session: Session, { shard, content }: Group, cache: SensorCache) {
+  constructor(session: Session, { content }: Group, cache: SensorCache) {
     this.#session = session
-    this.#shard = shard
     this.#content = content
     this.#cache = cache
     const named = new Map<string, NamedSensor>()
@@ -126,17 +125,16 @@ export class GroupView implements GroupKnowledge {
   }
 
   async readForwarded(): Promise<void> {
-    this.#forwarded = (await this.#send<JournalPlace>(sql.READ_FORWARDED)).rows
+    this.#forwarded = (await this.#session.send<JournalPlace>(READ_FORWARDED)).rows
   }
 
   /** Looks up the unknown sensors. */
   async findSensors(): Promise<void> {
     const unknown = this.unknownSensors
     if (unknown.length === 0) return
-    const { rows } = await this.#send<KnownSensor & { readonly userId: number }>(
+    const { rows } = await this.#session.send<KnownSensor & { readonly userId: number }>(
       sql.FIND_SENSORS,
-      int4Array(unknown.map(({ userId }) => userId)),
-      unknown.map((one) => one.serialNumberKey),
+      [int4Array(unknown.map(({ userId }) => userId)), unknown.map((one) => one.serialNumberKey)],
     )
     for (const row of rows) {
       const key = sensorKeyOf(row)
@@ -148,10 +146,9 @@ export class GroupView implements GroupKnowledge {
   /** Locks the users of sensors that have to be registered, and counts their sensors. */
   async lockUsers(): Promise<void> {
     const ids = [...new Set(this.unknownSensors.map(({ userId }) => userId))]
-    const { rows } = await this.#send<{ userId: number; sensors: number }>(
-      sql.LOCK_USERS,
+    const { rows } = await this.#session.send<{ userId: number; sensors: number }>(sql.LOCK_USERS, [
       int4Array(ids),
-    )
+    ])
     for (const { userId, sensors } of rows) this.#counts.set(userId, sensors)
     for (const id of ids) if (!this.#counts.has(id)) this.#gone.add(id)
   }
@@ -162,9 +159,9 @@ export class GroupView implements GroupKnowledge {
       const sensor = this.findSensor(named)
       return sensor === undefined ? [] : [{ named, sensor }]
     })
-    const { rows } = await this.#send<Omit<SensorState, 'spans'> & { spans: Buffer }>(
+    const { rows } = await this.#session.send<Omit<SensorState, 'spans'> & { spans: Buffer }>(
       sql.LOCK_SENSORS,
-      int4Array(known.map(({ sensor }) => sensor.id)),
+      [int4Array(known.map(({ sensor }) => sensor.id))],
     )
     for (const row of rows) this.states.set(row.id, { ...row, spans: decodeSpans(row.spans) })
     const missing = known.filter(({ sensor }) => !this.states.has(sensor.id))
@@ -178,11 +175,10 @@ export class GroupView implements GroupKnowledge {
     for (const { userId, elements } of this.#content) {
       for (const { eventKey } of elements) if (eventKey !== undefined) users.set(eventKey, userId)
     }
-    const { rows } = await this.#send<EventRow>(
-      sql.FIND_KNOWN,
+    const { rows } = await this.#session.send<EventRow>(sql.FIND_KNOWN, [
       uuidArray([...users.keys()]),
       int4Array([...users.values()]),
-    )
+    ])
     for (const { bits, userId, sensorId: id, measuredAtMs, tempCelsius, ...names } of rows) {
       const event = { sensor: { id, ...names }, measuredAtMs, tempCelsius }
       this.#events.set(keyOfBits(bits, userId), event)
@@ -193,10 +189,9 @@ export class GroupView implements GroupKnowledge {
   async findTieBreaks(): Promise<void> {
     const times = this.#coveredTimes()
     if (times.length === 0) return
-    const { rows } = await this.#send<{ sensorId: number; atMs: number; next: number }>(
+    const { rows } = await this.#session.send<{ sensorId: number; atMs: number; next: number }>(
       sql.FIND_TIE_BREAKS,
-      int4Array(times.map(({ sensorId }) => sensorId)),
-      int8Array(times.map(({ atMs }) => atMs)),
+      [int4Array(times.map(({ sensorId }) => sensorId)), int8Array(times.map(({ atMs }) => atMs))],
     )
     for (const { sensorId, atMs, next } of rows) this.#tieBreaks.set(`${sensorId}@${atMs}`, next)
   }
@@ -212,10 +207,5 @@ export class GroupView implements GroupKnowledge {
       }
     }
     return [...times.values()]
-  }
-
-  /** Sends a statement whose first value is the shard. */
-  #send<Row>(text: string, ...values: unknown[]) {
-    return this.#session.send<Row>(text, [this.#shard, ...values])
   }
 }

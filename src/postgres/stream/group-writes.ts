@@ -6,7 +6,6 @@ import { becomesLatest } from '../../domain/sensor.ts'
 import { cover, encodeSpans } from '../../domain/time-spans.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
-import { shardOfStream } from '../../domain/shard.ts'
 import { placesOf, placesText } from '../data-version.ts'
 import { revisionStatements } from './history-revisions.ts'
 import { float8Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
@@ -25,15 +24,10 @@ export interface LedgerRow {
 }
 
 /** @returns whether none of the events was in the ledger */
-export async function insertEvents(
-  session: Session,
-  shard: number,
-  rows: readonly LedgerRow[],
-): Promise<boolean> {
+export async function insertEvents(session: Session, rows: readonly LedgerRow[]): Promise<boolean> {
   if (rows.length === 0) return true
   const sorted = rows.toSorted(byKey)
   const { rowCount } = await session.send(sql.INSERT_EVENTS, [
-    shard,
     uuidArray(sorted.map(({ eventKey }) => eventKey)),
     int4Array(sorted.map(({ userId }) => userId)),
     int4Array(sorted.map(({ sensor }) => sensor.id)),
@@ -54,7 +48,6 @@ function byKey(one: LedgerRow, other: LedgerRow): number {
 /** Registers sensors, with ids that nobody else has. Their users must be locked. */
 export async function registerSensors(
   session: Session,
-  shard: number,
   sensors: readonly NewSensor[],
 ): Promise<void> {
   if (sensors.length === 0) return
@@ -63,7 +56,6 @@ export async function registerSensors(
   const byUser = Map.groupBy(sensors, ({ userId }) => userId)
   await Promise.all([
     session.send(sql.REGISTER_SENSORS, [
-      shard,
       ids,
       userIds,
       sensors.map(({ serialNumber }) => serialNumber),
@@ -71,9 +63,8 @@ export async function registerSensors(
       sensors.map(({ alias }) => alias),
       int8Array(sensors.map(({ createdAtMs }) => createdAtMs)),
     ]),
-    session.send(sql.ADD_SENSOR_STATES, [shard, ids, userIds]),
+    session.send(sql.ADD_SENSOR_STATES, [ids, userIds]),
     session.send(sql.COUNT_SENSORS, [
-      shard,
       int4Array([...byUser.keys()]),
       int4Array([...byUser.values()].map(({ length }) => length)),
     ]),
@@ -97,9 +88,7 @@ export function updateSensors(
     return { id, ...nextState(own, view.states.get(id), futureMsMax) }
   })
   const sorted = changed.toSorted((one, other) => one.id - other.id)
-  const shard = shardOfStream(place.stream)
   const updated = session.send(sql.UPDATE_SENSORS, [
-    shard,
     int4Array(sorted.map(({ id }) => id)),
     int8Array(sorted.map(({ measuredAtMs }) => measuredAtMs)),
     float8Array(sorted.map(({ tempCelsius }) => tempCelsius)),
@@ -114,7 +103,6 @@ export function updateSensors(
   const ahead = sorted.filter(({ gaveWayAtMs }) => gaveWayAtMs > 0)
   if (ahead.length === 0) return updated
   const noted = session.send(sql.NOTE_GIVEN_WAY, [
-    shard,
     int4Array(ahead.map(({ id }) => id)),
     int8Array(ahead.map(({ gaveWayAtMs }) => gaveWayAtMs)),
   ])
@@ -151,13 +139,12 @@ function nextState(
 export async function keepHistoryRevisions(
   session: Session,
   events: readonly NewEvent[],
-  { view, shard }: { readonly view: GroupView; readonly shard: number },
+  view: GroupView,
 ): Promise<void> {
   const named = new Set(events.map(({ sensor }) => sensor.id))
   const ids = [...named].filter((id) => view.states.get(id)?.hasRevision === true)
   if (ids.length === 0) return
-  const sensors = { shard, ids: int4Array(ids) }
-  const revisions = revisionStatements(sensors, events.at(-1)?.receivedAtMs ?? 0)
+  const revisions = revisionStatements(int4Array(ids), events.at(-1)?.receivedAtMs ?? 0)
   await Promise.all(revisions.map(({ text, values }) => session.send(text, values)))
 }
 
@@ -176,14 +163,12 @@ function pendingWith(
 /** Records the next free tie-breaks of times that later measurements may have as well. */
 export async function noteTieBreaks(
   session: Session,
-  shard: number,
   tieBreaks: readonly TieBreak[],
 ): Promise<void> {
   if (tieBreaks.length === 0) return
   const rows = tieBreaks.map(({ sensor: { id }, atMs, next }) => ({ id, atMs, next }))
   const sorted = rows.toSorted((one, other) => one.id - other.id || one.atMs - other.atMs)
   await session.send(sql.NOTE_TIE_BREAKS, [
-    shard,
     int4Array(sorted.map(({ id }) => id)),
     int8Array(sorted.map(({ atMs }) => atMs)),
     int4Array(sorted.map(({ next }) => next)),
@@ -191,11 +176,7 @@ export async function noteTieBreaks(
 }
 
 /** Counts accepted measurements by sensor and UTC day. */
-export function countDays(
-  session: Session,
-  shard: number,
-  events: readonly NewEvent[],
-): Promise<unknown> {
+export function countDays(session: Session, events: readonly NewEvent[]): Promise<unknown> {
   const days = new Map<string, { id: number; day: number; count: number }>()
   for (const { sensor, measuredAtMs } of events) {
     const day = Math.floor(measuredAtMs / DAY_MS)
@@ -208,7 +189,6 @@ export function countDays(
     (one, other) => one.id - other.id || one.day - other.day,
   )
   return session.send(sql.COUNT_DAYS, [
-    shard,
     int4Array(sorted.map(({ id }) => id)),
     int4Array(sorted.map(({ day }) => day)),
     int4Array(sorted.map(({ count }) => count)),
@@ -223,6 +203,5 @@ export function insertRow(
   events: readonly NewEvent[],
 ): Promise<unknown> {
   const entries = encodeEntries(events, ({ sensor }) => sensor.id)
-  const place = [shardOfStream(stream), stream, seq]
-  return session.send(sql.INSERT_ROW, [...place, groupId, events.length, entries])
+  return session.send(sql.INSERT_ROW, [stream, seq, groupId, events.length, entries])
 }

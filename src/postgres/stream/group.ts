@@ -58,14 +58,8 @@ export interface GroupedSubmission {
 }
 
 export class Group implements SubmissionGroup {
-  /** Of all its users. */
-  readonly shard: number
   readonly content: GroupedSubmission[] = []
   #measurements = 0
-
-  constructor(shard: number) {
-    this.shard = shard
-  }
 
   get submissions(): number {
     return this.content.length
@@ -97,8 +91,8 @@ export class Group implements SubmissionGroup {
 }
 
 /** Splits a group's submissions into two groups. */
-export function halvesOf({ shard, content }: Group): [Group, Group] {
-  const halves: [Group, Group] = [new Group(shard), new Group(shard)]
+export function halvesOf({ content }: Group): [Group, Group] {
+  const halves: [Group, Group] = [new Group(), new Group()]
   content.forEach((submission, at) => halves[at * 2 < content.length ? 0 : 1].take(submission))
   return halves
 }

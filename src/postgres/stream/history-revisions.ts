@@ -4,7 +4,6 @@
 import { EVERYTHING_HOUR } from '../../control/sensor-changes.ts'
 import { historyChangesMsMax } from '../../domain/limits.ts'
 import { HOUR_MS } from '../../domain/time.ts'
-import { numberInShard } from '../server/spread.ts'
 
 /** For the update of a sensor's state `s` by a new row: its last row becomes the one before. */
 export const TO_BEFORE = `
@@ -13,55 +12,54 @@ export const TO_BEFORE = `
 
 /** Keeps what the update will overwrite: run it before, with the sensors locked. */
 const KEEP = `
-  INSERT INTO history_revisions (shard, sensor_id, hour, stream_id, seq, version, at_ms)
-  SELECT s.shard, s.sensor_id, s.before_hour, s.before_stream, s.before_seq, s.version - 1,
+  INSERT INTO history_revisions (sensor_id, hour, stream_id, seq, version, at_ms)
+  SELECT s.sensor_id, s.before_hour, s.before_stream, s.before_seq, s.version - 1,
     s.last_seen_at_ms
   FROM sensor_state AS s
-  WHERE s.shard = $1 AND s.sensor_id = ANY ($2::int[])
+  WHERE s.sensor_id = ANY ($1::int[])
     AND s.before_hour < floor(s.oldest_at_ms / ${HOUR_MS}.0)
-  ON CONFLICT (shard, sensor_id, hour) DO UPDATE SET stream_id = excluded.stream_id,
+  ON CONFLICT (sensor_id, hour) DO UPDATE SET stream_id = excluded.stream_id,
     seq = excluded.seq, version = excluded.version, at_ms = excluded.at_ms`
 const OLD = `
   FROM history_revisions AS h
-  WHERE h.shard = $1 AND h.sensor_id = ANY ($2::int[])
-    AND h.at_ms < $3::bigint AND h.hour > ${EVERYTHING_HOUR}`
+  WHERE h.sensor_id = ANY ($1::int[])
+    AND h.at_ms < $2::bigint AND h.hour > ${EVERYTHING_HOUR}`
 const MERGE_OLD = `
-  INSERT INTO history_revisions (shard, sensor_id, hour, stream_id, seq, version, at_ms)
-  SELECT DISTINCT ON (h.shard, h.sensor_id) h.shard, h.sensor_id, ${EVERYTHING_HOUR},
+  INSERT INTO history_revisions (sensor_id, hour, stream_id, seq, version, at_ms)
+  SELECT DISTINCT ON (h.sensor_id) h.sensor_id, ${EVERYTHING_HOUR},
     h.stream_id, h.seq, h.version, h.at_ms
-  ${OLD} ORDER BY h.shard, h.sensor_id, h.version DESC
-  ON CONFLICT (shard, sensor_id, hour) DO UPDATE SET stream_id = excluded.stream_id,
+  ${OLD} ORDER BY h.sensor_id, h.version DESC
+  ON CONFLICT (sensor_id, hour) DO UPDATE SET stream_id = excluded.stream_id,
     seq = excluded.seq, version = excluded.version, at_ms = excluded.at_ms`
 const DELETE_OLD = `
   DELETE FROM history_revisions
-  WHERE shard = $1 AND sensor_id = ANY ($2::int[])
-    AND at_ms < $3::bigint AND hour > ${EVERYTHING_HOUR}`
+  WHERE sensor_id = ANY ($1::int[])
+    AND at_ms < $2::bigint AND hour > ${EVERYTHING_HOUR}`
 
 /**
  * Statements that keep a revision of each sensor that needs one, and merge those that are too old:
  * to be run in this order, in the transaction that has locked the sensors.
  *
- * @param shard of all the sensors, and their ids, as values for the driver
+ * @param ids of the sensors, as a value for the driver
  */
 export function revisionStatements(
-  { shard, ids }: { readonly shard: unknown; readonly ids: unknown },
+  ids: unknown,
   nowMs: number,
 ): readonly { readonly text: string; readonly values: unknown[] }[] {
-  const old = [shard, ids, nowMs - historyChangesMsMax]
+  const old = [ids, nowMs - historyChangesMsMax]
   return [
-    { text: KEEP, values: [shard, ids] },
+    { text: KEEP, values: [ids] },
     { text: MERGE_OLD, values: old },
     { text: DELETE_OLD, values: old },
   ]
 }
 
-/** The heads of the streams of shard `$1`, by their numbers: without gaps. */
-export const HEADS =
-  '(SELECT array_agg(head ORDER BY stream_id)::float8[] FROM streams WHERE shard = $1)'
+/** The heads of all streams, by their numbers: without gaps. */
+export const HEADS = '(SELECT array_agg(head ORDER BY stream_id)::float8[] FROM streams)'
 
-/** Whether a row lies beyond the heads `$5` that a client has seen. */
+/** Whether a row lies beyond the heads `$4` that a client has seen. */
 export function isUnseen(stream: string, seq: string): string {
-  return `${seq} > coalesce(($5::bigint[])[${numberInShard(stream)} + 1], 0)`
+  return `${seq} > coalesce(($4::bigint[])[${stream} + 1], 0)`
 }
 
 /**
@@ -73,5 +71,5 @@ export const HISTORY_FROM = `
     CASE WHEN ${isUnseen('t.before_stream', 't.before_seq')}
       THEN t.before_hour::bigint * ${HOUR_MS} END,
     (SELECT min(h.hour)::bigint * ${HOUR_MS} FROM history_revisions AS h
-      WHERE h.shard = $1 AND h.sensor_id = t.sensor_id
+      WHERE h.sensor_id = t.sensor_id
         AND ${isUnseen('h.stream_id', 'h.seq')})) END`

@@ -18,14 +18,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { postponedError, ServiceError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import { asDiskFailure, isOutOfReach, isRace, OUT_OF_REACH_DETAIL } from '../server/failures.ts'
-import type { FindServers } from '../server/shard-servers.ts'
+import type { Guard } from '../server/greetings.ts'
 import type { Group } from './group.ts'
 import type { Decided } from './group-decider.ts'
 import { Fenced, GroupTransaction, OutcomeUnknown } from './group-transaction.ts'
 import type { Attempt, HeldStream, TransactionSettings } from './group-transaction.ts'
 import * as sql from './lane-statements.ts'
 import { CommitCheck, ConnectionLost, Session } from './session.ts'
-import type { SessionSettings } from './session.ts'
 
 /**
  * How long a lane works at a group. After that its sender has gone, and the row of the journal that
@@ -36,18 +35,14 @@ const PATIENCE_MS = 10 * SECOND_MS
 /** Between attempts to reach the database. */
 const RECONNECT_MS = 100
 
-export interface LaneSettings extends TransactionSettings, Omit<SessionSettings, 'databaseUrl'> {
+export interface LaneSettings extends TransactionSettings, Guard {
+  readonly databaseUrl: string
   /** Names this process to people who look at the database. */
   readonly owner: string
-  /** Whether the tables are spread over servers, each of which names those of its shards. */
-  readonly isSpread: boolean
-  readonly findServers: FindServers
 }
 
 export class Lane {
   readonly #settings: LaneSettings
-  /** Of all its groups. */
-  readonly #shard: number
   #session: Session | undefined
   #held: HeldStream | undefined
   #lastStream = 0
@@ -57,9 +52,8 @@ export class Lane {
   #patience = new AbortController()
   #isCut = false
 
-  constructor(settings: LaneSettings, shard: number) {
+  constructor(settings: LaneSettings) {
     this.#settings = settings
-    this.#shard = shard
   }
 
   /** How many groups it has not finished. */
@@ -98,7 +92,7 @@ export class Lane {
     const held = this.#held
     if (session === undefined) return
     if (held !== undefined) {
-      const place = [this.#shard, held.stream, held.fence]
+      const place = [held.stream, held.fence]
       await session.send(sql.LEAVE_STREAM, place).then(ignore, ignore)
     }
     await session.close()
@@ -144,19 +138,18 @@ export class Lane {
   async #takeStream(session: Session): Promise<HeldStream> {
     const { owner } = this.#settings
     for (;;) {
-      const place = [this.#shard, owner, this.#lastStream]
+      const place = [owner, this.#lastStream]
       const free = await session.send<HeldStream>(sql.TAKE_FREE_STREAM, place)
       const held = free.rows[0] ?? (await this.#makeStream(session))
       if (held === undefined) continue
       this.#lastStream = held.stream
-      await session.refuseTakenOver()
       return held
     }
   }
 
   async #makeStream(session: Session): Promise<HeldStream | undefined> {
-    await session.send(sql.PREPARE_STREAM, [this.#shard])
-    const mine = [this.#shard, this.#settings.owner]
+    await session.send(sql.PREPARE_STREAM)
+    const mine = [this.#settings.owner]
     return (await session.send<HeldStream>(sql.MAKE_STREAM, mine)).rows[0]
   }
 
@@ -169,24 +162,20 @@ export class Lane {
   async #lookUpOutcome(attempt: Attempt): Promise<readonly Decided[] | undefined> {
     const { stream, seq, groupId, decided } = attempt
     const session = await this.#connect()
-    const check = new CommitCheck(session, this.#settings.durability)
+    const check = new CommitCheck(session, this.#settings)
     const begun = check.begin()
     const { owner } = this.#settings
-    await Promise.all([begun, session.send(sql.TAKE_STREAM, [this.#shard, owner, stream])])
+    await Promise.all([begun, session.send(sql.TAKE_STREAM, [owner, stream])])
     await check.commit([])
     this.#lastStream = stream
-    const { rowCount } = await session.send(sql.FIND_GROUP, [this.#shard, stream, seq, groupId])
-    if (rowCount !== 1) return undefined
-    this.#settings.seen.noteRow(stream, seq)
-    return decided
+    const { rowCount } = await session.send(sql.FIND_GROUP, [stream, seq, groupId])
+    return rowCount === 1 ? decided : undefined
   }
 
   async #connect(): Promise<Session> {
     if (this.#session !== undefined) return this.#session
-    const { findServers, isSpread, greet } = this.#settings
-    const opening = { greet, signal: this.#patience.signal }
-    const [url = ''] = await findServers([this.#shard])
-    this.#session = await Session.open(url, opening, isSpread ? this.#shard : undefined)
+    const { databaseUrl, greet } = this.#settings
+    this.#session = await Session.open(databaseUrl, { greet, signal: this.#patience.signal })
     return this.#session
   }
 

@@ -3,12 +3,13 @@
 
 import type pg from 'pg'
 import { postponedError } from '../../domain/errors.ts'
-import { connectAlone, endConnection, prepared, readRow } from '../server/connection.ts'
+import { connectAlone, endConnection, prepared } from '../server/connection.ts'
 import type { Opening } from '../server/connection.ts'
-import { durabilityFault, isSameDurability, READ_DURABILITY } from '../server/durability.ts'
-import type { Durability, DurabilityRow } from '../server/durability.ts'
-import { codeOf, isOfStatement, TRANSACTION_FAILED, UNDEFINED_TABLE } from '../server/failures.ts'
-import { HOLD_SHARD, IS_SHARD_HERE, ShardTables } from './shard-tables.ts'
+import { durabilityFault, isSameDurability } from '../server/durability.ts'
+import type { Durability } from '../server/durability.ts'
+import { codeOf, isOfStatement, TRANSACTION_FAILED } from '../server/failures.ts'
+import { isRecorded, READ_SERVER } from '../server/recorded-server.ts'
+import type { KnownData, ServerRow } from '../server/recorded-server.ts'
 
 /** The connection is lost, or the server ended it: unanswered statements may have had effect. */
 export class ConnectionLost extends Error {}
@@ -16,19 +17,10 @@ export class ConnectionLost extends Error {}
 /** The COMMIT was sent, and may or may not have made everything durable. */
 export class CommitUnknown extends Error {}
 
-const READ_EPOCH = 'SELECT epoch FROM data_identity'
-/** A restore locks this row before it fences streams. */
-const HOLD_EPOCH = `${READ_EPOCH} FOR SHARE`
-
-interface EpochRow {
-  readonly epoch: string
-}
-
-export interface SessionSettings {
-  readonly databaseUrl: string
+/** What a commit is checked against. */
+export interface CheckSettings {
   readonly durability: Durability
-  /** Runs on every new connection before its use. */
-  readonly greet: (client: pg.ClientBase) => Promise<void>
+  readonly known: KnownData
 }
 
 type Answer<Row> = Promise<pg.QueryResult<Row & pg.QueryResultRow>>
@@ -36,34 +28,18 @@ type Outcome<Value> = PromiseSettledResult<Value>
 
 export class Session {
   readonly #client: pg.Client
-  readonly #tables: ShardTables | undefined
-  /** Of the data, when the connection was greeted. */
-  readonly #epoch: string
   #warnings = 0
   /** What made the server refuse the statements behind it, until the transaction ends. */
   #failure: unknown
 
-  private constructor(client: pg.Client, epoch: string, tables: ShardTables | undefined) {
+  private constructor(client: pg.Client) {
     this.#client = client
-    this.#epoch = epoch
-    this.#tables = tables
     client.on('notice', () => this.#warnings++)
   }
 
-  /**
-   * @param shard of Citus, whose own tables all statements are on
-   * @throws Error if no host can be used now
-   */
-  static async open(databaseUrl: string, opening?: Opening, shard?: number): Promise<Session> {
-    let epoch = ''
-    let tables: ShardTables | undefined
-    const greet = async (client: pg.ClientBase) => {
-      ;({ epoch } = await readRow<EpochRow>(client, READ_EPOCH))
-      await opening?.greet?.(client)
-      if (shard !== undefined) tables = await ShardTables.find(client, shard)
-    }
-    const client = await connectAlone(databaseUrl, true, { ...opening, greet })
-    return new Session(client, epoch, tables)
+  /** @throws Error if no host can be used now */
+  static async open(databaseUrl: string, opening?: Opening): Promise<Session> {
+    return new Session(await connectAlone(databaseUrl, true, opening))
   }
 
   /** How many warnings and notices the server has sent so far. */
@@ -79,7 +55,7 @@ export class Session {
    */
   send<Row>(text: string, values: unknown[] = []): Answer<Row> {
     const answer = this.#client
-      .query<Row & pg.QueryResultRow>(prepared(this.#tables?.inShard(text) ?? text, values))
+      .query<Row & pg.QueryResultRow>(prepared(text, values))
       .catch((cause: unknown) => {
         throw this.#failureOf(cause)
       })
@@ -88,44 +64,13 @@ export class Session {
     return answer
   }
 
-  /**
-   * Keeps the shard on this server until the transaction ends.
-   *
-   * @throws ConnectionLost: it was moved to another one
-   */
-  async holdShard(): Promise<void> {
-    if (this.#tables === undefined) return
-    const shard = [this.#tables.shardId]
-    const holding = this.send(HOLD_SHARD, shard)
-    const [, { rowCount }] = await Promise.all([holding, this.send(IS_SHARD_HERE, shard)])
-    if (rowCount !== 1) throw new ConnectionLost('the shard was moved to another server, or split')
-  }
-
-  /**
-   * To be called whenever a stream was taken, because only greetings mark the data of which
-   * something may be lacking. A restore that is under way is waited for; a later one finds the
-   * stream, and fences it.
-   *
-   * @throws ConnectionLost: the data were taken over since the greeting
-   */
-  async refuseTakenOver(): Promise<void> {
-    const { rows } = await this.send<EpochRow>(HOLD_EPOCH)
-    if (rows[0]?.epoch !== this.#epoch) throw new ConnectionLost('the data were taken over')
-  }
-
   /** Callers that have sent several statements do not learn of the failed one first. */
   #failureOf(cause: unknown): unknown {
     if (codeOf(cause) === TRANSACTION_FAILED) return this.#failure
-    const isLost = !isOfStatement(cause) || this.#hasLostTable(cause)
-    this.#failure = isLost
-      ? new ConnectionLost('the connection to the database is lost', { cause })
-      : cause
+    this.#failure = isOfStatement(cause)
+      ? cause
+      : new ConnectionLost('the connection to the database is lost', { cause })
     return this.#failure
-  }
-
-  /** Citus drops what was moved after a while. */
-  #hasLostTable({ code }: pg.DatabaseError): boolean {
-    return this.#tables !== undefined && code === UNDEFINED_TABLE
   }
 
   /** Cuts the connection at once; the server then gives up what it does for it. */
@@ -141,28 +86,33 @@ export class Session {
 /**
  * Begins and ends a transaction whose commit must be durable. The settings that durability rests on
  * are read in the first statement and again behind the COMMIT. Nothing is acknowledged unless both
- * reads find safe settings, the two are equal, and the server issued no warning.
+ * reads find safe settings, the two are equal, the first finds the recorded server, and there was
+ * no warning.
  */
 export class CommitCheck {
   readonly #session: Session
-  readonly #durability: Durability
+  readonly #with: CheckSettings
   #warnings = 0
-  #before: DurabilityRow | undefined
+  #before: ServerRow | undefined
 
-  constructor(session: Session, durability: Durability) {
+  constructor(session: Session, settings: CheckSettings) {
     this.#session = session
-    this.#durability = durability
+    this.#with = settings
   }
 
-  /** @throws ServiceError `overloaded`: with these settings nothing can be acknowledged */
+  /**
+   * @throws ServiceError `overloaded`: with these settings nothing can be acknowledged
+   * @throws ConnectionLost: another server has the data
+   */
   async begin(): Promise<void> {
-    const begun = this.#session.send('BEGIN')
-    const holding = this.#session.holdShard()
-    const [, , { rows }] = await Promise.all([begun, holding, this.#readDurability()])
+    const { known, durability } = this.#with
+    const { reached } = known
+    const [, { rows }] = await Promise.all([this.#session.send('BEGIN'), this.#readServer()])
     this.#warnings = this.#session.warnings
     this.#before = rows[0]
     if (this.#before === undefined) throw new Error('BUG: the settings have no row')
-    const fault = durabilityFault(this.#before, this.#durability)
+    if (!isRecorded(this.#before, reached)) throw new ConnectionLost('another server has the data')
+    const fault = durabilityFault(this.#before, durability)
     if (fault === undefined) return
     const detail = 'The database cannot keep measurements safely now.'
     throw postponedError('overloaded', { detail, hint: fault })
@@ -175,7 +125,7 @@ export class CommitCheck {
    */
   async commit(sent: readonly Promise<unknown>[]): Promise<void> {
     const committing = this.#session.send('COMMIT')
-    const reading = this.#readDurability()
+    const reading = this.#readServer()
     // All at once: an unhandled rejection would end the process.
     const [outcomes, [committed, after]] = await Promise.all([
       Promise.allSettled(sent),
@@ -191,8 +141,8 @@ export class CommitCheck {
     throw new CommitUnknown('the outcome of a commit is not known', { cause })
   }
 
-  #readDurability(): Answer<DurabilityRow> {
-    return this.#session.send<DurabilityRow>(READ_DURABILITY)
+  #readServer(): Answer<ServerRow> {
+    return this.#session.send<ServerRow>(READ_SERVER)
   }
 }
 

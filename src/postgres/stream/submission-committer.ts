@@ -1,4 +1,4 @@
-// SubmissionCommitter on PostgreSQL: a group goes whole to one of the process's lanes of its shard.
+// SubmissionCommitter on PostgreSQL: a group goes whole to one of the process's lanes.
 
 import type {
   SubmissionCommitter,
@@ -6,7 +6,6 @@ import type {
   SubmissionOutcome,
 } from '../../ports/submissions.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import type { Shards } from '../../domain/shard.ts'
 import type { Receipt, ReceiptItem, ReceiptStatus } from '../../domain/measurement.ts'
 import { Group, halvesOf } from './group.ts'
 import type { Decided, ItemDraft } from './group-decider.ts'
@@ -15,41 +14,29 @@ import { Lane } from './lane.ts'
 import type { LaneSettings } from './lane.ts'
 
 export class PostgresSubmissionCommitter implements SubmissionCommitter {
-  readonly #shards: Shards
-  readonly #lanes: ReadonlyMap<number, readonly Lane[]>
+  readonly #lanes: readonly Lane[]
   readonly #onJournalled: (measurements: number) => void
 
   /**
-   * @param settings.lanes of each shard
+   * @param settings.lanes how many
    * @param onJournalled called with the number of new measurements, after a commit of any
    */
   constructor(
-    settings: Omit<LaneSettings, 'sensors'> & { readonly lanes: number; readonly shards: Shards },
+    settings: Omit<LaneSettings, 'sensors'> & { readonly lanes: number },
     onJournalled: (measurements: number) => void,
   ) {
-    const { lanes: length, shards } = settings
     const ofAll = { ...settings, sensors: new SensorCache() }
-    const lanesOf = (shard: number) => Array.from({ length }, () => new Lane(ofAll, shard))
-    this.#shards = shards
-    this.#lanes = new Map(shards.numbers.map((shard) => [shard, lanesOf(shard)]))
+    this.#lanes = Array.from({ length: settings.lanes }, () => new Lane(ofAll))
     this.#onJournalled = onJournalled
   }
 
-  get queues(): number {
-    return this.#lanes.size
-  }
-
-  queueOf(userId: number): number {
-    return this.#shards.of(userId)
-  }
-
-  beginGroup(shard: number): Group {
-    return new Group(shard)
+  beginGroup(): Group {
+    return new Group()
   }
 
   async commit(group: SubmissionGroup): Promise<readonly SubmissionOutcome[]> {
     if (!(group instanceof Group)) throw new Error('BUG: a group of another journal')
-    const [first, ...others] = this.#lanes.get(group.shard) ?? []
+    const [first, ...others] = this.#lanes
     if (first === undefined) throw new Error('BUG: there is no lane')
     const lane = others.reduce((best, one) => (one.waiting < best.waiting ? one : best), first)
     const outcomes = (await commitApart(lane, group)).map(outcomeOf)
@@ -61,11 +48,11 @@ export class PostgresSubmissionCommitter implements SubmissionCommitter {
 
   /** Gives up what is under way. */
   cut(): void {
-    for (const lane of [...this.#lanes.values()].flat()) lane.cut()
+    for (const lane of this.#lanes) lane.cut()
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#lanes.values()].flat().map((lane) => lane.close()))
+    await Promise.all(this.#lanes.map((lane) => lane.close()))
   }
 }
 

@@ -1,6 +1,5 @@
 // Checks that no stream lacks rows. Only the oldest rows are deleted, once they are forwarded;
-// numbers are consecutive, except for the jump after a takeover, which an empty row marks. Whatever
-// a statement compares is in one shard: where there are several, each is seen at its own moment.
+// numbers are consecutive, except for the jump after a restore, which an empty row marks.
 
 import type { Report } from '../../domain/finding.ts'
 import { ENTRY_BYTES } from '../../domain/measurement-columns.ts'
@@ -12,16 +11,16 @@ const STREAMS = `
   SELECT s.stream_id AS stream, s.head, f.seq AS forwarded, j.first, j.last,
     coalesce(j."isGap", false) AS "isGap"
   FROM streams s
-  LEFT JOIN stream_forwarded f ON f.shard = s.shard AND f.stream_id = s.stream_id
+  LEFT JOIN stream_forwarded f ON f.stream_id = s.stream_id
   LEFT JOIN (
-    SELECT shard, stream_id, min(seq) AS first, max(seq) AS last,
+    SELECT stream_id, min(seq) AS first, max(seq) AS last,
       (array_agg(${IS_EMPTY} ORDER BY seq))[1] AS "isGap"
-    FROM journal GROUP BY 1, 2) AS j ON j.shard = s.shard AND j.stream_id = s.stream_id
+    FROM journal GROUP BY 1) AS j ON j.stream_id = s.stream_id
   ORDER BY s.stream_id`
 const HOLES = `
   SELECT stream_id AS stream, previous, seq FROM (
     SELECT stream_id, seq, ${IS_EMPTY} AS is_gap,
-      lag(seq) OVER (PARTITION BY shard, stream_id ORDER BY seq) AS previous
+      lag(seq) OVER (PARTITION BY stream_id ORDER BY seq) AS previous
     FROM journal) AS rows
   WHERE seq <> previous + 1 AND NOT is_gap ORDER BY 1, 2 LIMIT 100`
 const WRONG_ROWS = `
@@ -30,7 +29,7 @@ const WRONG_ROWS = `
   ORDER BY 1, 2 LIMIT 100`
 const BEYOND_HEAD = `
   SELECT t.sensor_id AS "sensorId", t.stream_id AS stream, t.seq
-  FROM sensor_state t LEFT JOIN streams s ON s.shard = t.shard AND s.stream_id = t.stream_id
+  FROM sensor_state t LEFT JOIN streams s ON s.stream_id = t.stream_id
   WHERE t.seq > coalesce(s.head, 0) ORDER BY 1 LIMIT 100`
 
 interface StreamRow {

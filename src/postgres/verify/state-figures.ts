@@ -20,15 +20,10 @@ const COUNTS = `
     FROM sensor_state t) AS states
   CROSS JOIN (
     SELECT count(*) AS deletions, min(s.deleted_at_ms) AS "deletedAtMs"
-    FROM sensor_deletions d LEFT JOIN sensors s ON s.shard = d.shard AND s.id = d.sensor_id
+    FROM sensor_deletions d LEFT JOIN sensors s ON s.id = d.sensor_id
   ) AS deletions`
 const EVENTS = `
   SELECT greatest(reltuples, 0)::bigint AS events FROM pg_class WHERE oid = 'ledger'::regclass`
-/** Each shard of Citus is a table of its own. */
-const EVENTS_OF_SHARDS = `
-  SELECT coalesce(sum(greatest(result::float8, 0)), 0)::bigint AS events
-  FROM run_command_on_shards('ledger',
-    $$SELECT reltuples FROM pg_class WHERE oid = '%s'::regclass$$) WHERE success`
 
 interface Counts {
   readonly registered: number
@@ -104,9 +99,7 @@ export class PostgresStateFigures {
       const { sinceMs, untilMs } = onlineTimes(this.#clock.nowMs(), this.#settings)
       const times = [sinceMs, untilMs]
       const [counts] = await this.#database.rows<Omit<Counts, 'events'>>(COUNTS, times)
-      const shards = await this.#database.readShards()
-      const events = shards.areSeveral ? EVENTS_OF_SHARDS : EVENTS
-      const [counted] = await this.#database.rows<Pick<Counts, 'events'>>(events)
+      const [counted] = await this.#database.rows<Pick<Counts, 'events'>>(EVENTS)
       this.#counts = { ...NONE, ...counts, ...counted }
     } catch (error) {
       this.#log.debug('cannot read the figures now', { error: String(error) })

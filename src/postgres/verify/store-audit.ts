@@ -5,16 +5,15 @@
 import { RESTORE_PART } from '../../domain/finding.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
-import type { ShardServers } from '../server/shard-servers.ts'
+import type { Sql } from '../server/database.ts'
 
 const TABLES = ['measurements', 'measurements_hour', 'measurements_day']
-// With their shards: then each machine finds its own.
 const SENSOR_IDS = `
   SELECT DISTINCT sensor_id AS id FROM (
-    ${TABLES.map((table) => `SELECT shard, sensor_id FROM ${table}`).join(' UNION ')}) AS stored`
+    ${TABLES.map((table) => `SELECT sensor_id FROM ${table}`).join(' UNION ')}) AS stored`
 const COUNT_BY_DAY = `
   SELECT floor(at_ms / 86400000.0)::int AS day, count(*)::int AS measurements
-  FROM measurements WHERE shard = $1 AND sensor_id = $2 AND at_ms >= $3 AND at_ms < $4
+  FROM measurements WHERE sensor_id = $1 AND at_ms >= $2 AND at_ms < $3
   GROUP BY 1`
 
 const WINDOWS = [
@@ -23,7 +22,7 @@ const WINDOWS = [
 ]
 /** Stored sums were added up in a different order. */
 const SUM_TOLERANCE = 1e-9
-const OF_SENSOR = 'WHERE shard = $1 AND sensor_id = $2 AND at_ms >= $3 AND at_ms < $4'
+const OF_SENSOR = 'WHERE sensor_id = $1 AND at_ms >= $2 AND at_ms < $3'
 const mismatchesIn = (table: string, windowMs: number) => `
   SELECT coalesce(m.at_ms, s.at_ms) AS "startMs", coalesce(m.count, 0) AS measurements,
     coalesce(s.count, 0) AS summarised
@@ -47,10 +46,10 @@ interface WrongSummary {
 export class PostgresStoreAudit {
   readonly name = 'PostgreSQL'
   readonly missingRemedy = RESTORE_PART
-  readonly #servers: ShardServers
+  readonly #database: Pick<Sql, 'rows'>
 
-  constructor(servers: ShardServers) {
-    this.#servers = servers
+  constructor(database: Pick<Sql, 'rows'>) {
+    this.#database = database
   }
 
   deletionRemedy(sensorId: number): string {
@@ -60,15 +59,15 @@ export class PostgresStoreAudit {
 
   /** The sensors that have measurements or summaries. */
   async sensorIds(): Promise<Set<number>> {
-    const rows = await this.#servers.main.rows<{ id: number }>(SENSOR_IDS)
+    const rows = await this.#database.rows<{ id: number }>(SENSOR_IDS)
     return new Set(rows.map(({ id }) => id))
   }
 
   /** Measurements per UTC day, by the start of the day. */
   async countByDay(sensorId: number, range: TimeRange): Promise<Map<number, number>> {
-    const values = await this.#placeOf(sensorId, range)
+    const values = placeOf(sensorId, range)
     type Row = { readonly day: number; readonly measurements: number }
-    const rows = await this.#servers.main.rows<Row>(COUNT_BY_DAY, values)
+    const rows = await this.#database.rows<Row>(COUNT_BY_DAY, values)
     return new Map(rows.map(({ day, measurements }) => [day * DAY_MS, measurements]))
   }
 
@@ -77,18 +76,18 @@ export class PostgresStoreAudit {
     sensorId: number,
     range: TimeRange,
   ): AsyncGenerator<{ measurements: number; wrong: WrongSummary[] }> {
-    const values = await this.#placeOf(sensorId, range)
+    const values = placeOf(sensorId, range)
     const wrong: WrongSummary[] = []
     for (const { table, windowMs } of WINDOWS) {
       const text = mismatchesIn(table, windowMs)
-      const rows = await this.#servers.main.rows<Omit<WrongSummary, 'table'>>(text, values)
+      const rows = await this.#database.rows<Omit<WrongSummary, 'table'>>(text, values)
       wrong.push(...rows.map((row) => ({ table, ...row })))
     }
     const counts = await this.countByDay(sensorId, range)
     yield { measurements: counts.values().reduce((sum, count) => sum + count, 0), wrong }
   }
+}
 
-  async #placeOf(sensorId: number, { startMs, stopMs }: TimeRange): Promise<readonly number[]> {
-    return [await this.#servers.shardOfSensor(sensorId), sensorId, startMs, stopMs]
-  }
+function placeOf(sensorId: number, { startMs, stopMs }: TimeRange): readonly number[] {
+  return [sensorId, startMs, stopMs]
 }

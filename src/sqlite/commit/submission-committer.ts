@@ -30,13 +30,6 @@ export class SqliteSubmissionCommitter implements SubmissionCommitter {
     this.#onJournalled = onJournalled
   }
 
-  /** One thread commits all. */
-  readonly queues = 1
-
-  queueOf(): number {
-    return 0
-  }
-
   beginGroup(): GroupBuilder {
     return new GroupBuilder(this.#spare.pop() ?? allocateGroup())
   }

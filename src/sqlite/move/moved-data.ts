@@ -1,7 +1,5 @@
 // All of a DATA_DIR as a move reads it. Nobody else writes into the directory.
 
-import { ONE_SHARD } from '../../domain/shard.ts'
-import type { Shards } from '../../domain/shard.ts'
 import type { CountedDay, MovedRows, MovedTable } from '../../ports/moved-data.ts'
 import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE, openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
@@ -27,18 +25,16 @@ export class MovedData implements MovedRows {
   readonly #files: ReadonlyMap<string, Connection>
   readonly tables: readonly MovedTable[]
 
-  /** @param shards of the database that they move into */
-  constructor(dataDir: string, shards: Shards = ONE_SHARD) {
+  constructor(dataDir: string) {
     const names = [CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE]
     this.#files = new Map(names.map((name) => [name, openForReading(dataDir, name)]))
     const files = { control: this.#file(CONTROL_FILE), ledger: this.#file(LEDGER_FILE) }
-    const sensors = new MovedSensors(files, shards)
-    sensors.addFunctions(this.#file(MEASUREMENTS_FILE))
+    const sensors = new MovedSensors(files)
     this.tables = [
       ...Object.entries(PAGED_TABLES).map(([name, paged]) => {
         return new PagedRows(name, paged, this.#file(paged.file))
       }),
-      new MovedEvents(files, sensors, shards),
+      new MovedEvents(files, sensors),
     ]
   }
 

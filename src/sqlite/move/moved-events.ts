@@ -2,7 +2,6 @@
 // into them, so that a database recognises what was accepted here. Read by segments, of each the
 // runs that have its events, so memory is bounded however large the ledger is.
 
-import type { Shards } from '../../domain/shard.ts'
 import type { MovedTable, MovedValue } from '../../ports/moved-data.ts'
 import { damagedFile, LEDGER_FILE, orDamaged } from '../database.ts'
 import type { Connection } from '../database.ts'
@@ -26,23 +25,20 @@ interface RunPart {
 
 export class MovedEvents implements MovedTable {
   readonly name = 'ledger'
-  readonly columns = ['at_ms', 'temp_celsius', 'key', 'sensor_id', 'user_id', 'shard']
+  readonly columns = ['at_ms', 'temp_celsius', 'key', 'sensor_id', 'user_id']
   readonly #ledger: Connection
   readonly #blocks: BlockStore
   readonly #cipher: EventKeyCipher
   readonly #sensors: MovedSensors
-  readonly #shards: Shards
 
   constructor(
     { control, ledger }: { readonly control: Connection; readonly ledger: Connection },
     sensors: MovedSensors,
-    shards: Shards,
   ) {
     this.#ledger = ledger
     this.#blocks = new BlockStore(ledger)
     this.#cipher = new EventKeyCipher(readEventSecret(control))
     this.#sensors = sensors
-    this.#shards = shards
   }
 
   total(): number {
@@ -82,7 +78,7 @@ export class MovedEvents implements MovedTable {
     return events.map(({ measuredAtMs, tempCelsius, sensorId }, at) => {
       const userId = userIds[at] ?? 0
       const key = keys.subarray(at * KEY_BYTES, (at + 1) * KEY_BYTES)
-      return [measuredAtMs, tempCelsius, key, sensorId, userId, this.#shards.of(userId)]
+      return [measuredAtMs, tempCelsius, key, sensorId, userId]
     })
   }
 }

@@ -1,7 +1,5 @@
 // What the rows of a sensor need to know of it from other files: functions that statements call.
 
-import { firstStreamOf } from '../../domain/shard.ts'
-import type { Shards } from '../../domain/shard.ts'
 import { damagedFile, LEDGER_FILE, orDamaged } from '../database.ts'
 import type { Connection } from '../database.ts'
 
@@ -20,18 +18,13 @@ interface SensorRow {
 /** Every sensor that ever was, in memory: deleted ones are still named by events. */
 export class MovedSensors {
   readonly #sensors: ReadonlyMap<number, SensorRow>
-  readonly #shards: Shards
 
-  constructor(
-    { control, ledger }: { readonly control: Connection; readonly ledger: Connection },
-    shards: Shards,
-  ) {
-    this.#shards = shards
+  constructor({ control, ledger }: { readonly control: Connection; readonly ledger: Connection }) {
     const rows = control.prepare<[], SensorRow>(SENSORS).all()
     this.#sensors = new Map(rows.map((row) => [row.id, row]))
     const spans = ledger.prepare<[number], Buffer>(SPANS).pluck()
     const nextNs = ledger.prepare<[number, number | null], number>(NEXT_NS).pluck()
-    for (const db of [control, ledger]) this.addFunctions(db)
+    ledger.function('is_live', (id: number) => this.#find(id).isLive)
     // What is not covered has no measurement, and what is, without a row, has the tie-break 0.
     control.function('last_tie_break', (id: number, atMs: number | null) =>
       orDamaged(DAMAGED, () => (nextNs.get(id, atMs) ?? 1) - 1),
@@ -39,14 +32,6 @@ export class MovedSensors {
     control.function('spans_of', (id: number) =>
       orDamaged(DAMAGED, () => spans.get(id) ?? Buffer.alloc(0)),
     )
-  }
-
-  /** Of users and sensors, for statements on a file. */
-  addFunctions(db: Connection): void {
-    db.function('shard_of', (userId: number) => this.#shards.of(userId))
-    db.function('first_stream_of', (userId: number) => firstStreamOf(this.#shards.of(userId)))
-    db.function('shard_of_sensor', (id: number) => this.#shards.of(this.userOf(id)))
-    db.function('is_live', (id: number) => this.#find(id).isLive)
   }
 
   userOf(sensorId: number): number {

@@ -21,7 +21,7 @@ export interface PagedTable {
 
 const SUMMARY = `
   sensor_id, start_ms AS at_ms, measurement_count AS count, sum_celsius AS sum, min_celsius AS min,
-  max_celsius AS max, shard_of_sensor(sensor_id) AS shard`
+  max_celsius AS max`
 
 // What refers to users comes after them.
 export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
@@ -32,7 +32,7 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   },
   user_state: {
     file: CONTROL_FILE,
-    columns: `id AS user_id, shard_of(id) AS shard, (SELECT count(*) FROM sensors
+    columns: `id AS user_id, (SELECT count(*) FROM sensors
       WHERE user_id = users.id AND deleted_at_ms IS NULL) AS sensors`,
     from: 'users',
   },
@@ -55,14 +55,13 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   },
   sensors: {
     file: CONTROL_FILE,
-    columns: `id, shard_of(user_id) AS shard, user_id, serial_number, serial_number_key, alias,
+    columns: `id, user_id, serial_number, serial_number_key, alias,
       compensation_celsius, created_at_ms, deleted_at_ms`,
     from: 'sensors',
   },
   sensor_state: {
     file: CONTROL_FILE,
-    columns: `s.id AS sensor_id, shard_of(s.user_id) AS shard, s.user_id,
-      first_stream_of(s.user_id) AS stream_id, l.measured_at_ms, l.temp_celsius,
+    columns: `s.id AS sensor_id, s.user_id, l.measured_at_ms, l.temp_celsius,
       l.last_seen_at_ms, ifnull(l.gave_way_at_ms, 0) AS gave_way_at_ms,
       last_tie_break(s.id, l.measured_at_ms) AS tie_break,
       spans_of(s.id) AS time_spans`,
@@ -71,12 +70,12 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   },
   accepted_per_day: {
     file: CONTROL_FILE,
-    columns: 'sensor_id, day, measurements, shard_of_sensor(sensor_id) AS shard',
+    columns: 'sensor_id, day, measurements',
     from: 'accepted_per_day',
   },
   set_aside: {
     file: CONTROL_FILE,
-    columns: `id, shard_of(user_id) AS shard, user_id, sensor_id, measured_at_ms, tie_break_ns,
+    columns: `id, user_id, sensor_id, measured_at_ms, tie_break_ns,
       temp_celsius, reason, set_aside_at_ms`,
     from: 'set_aside',
   },
@@ -99,14 +98,12 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   },
   tie_breaks: {
     file: LEDGER_FILE,
-    columns: `sensor_id, measured_at_ms AS at_ms, next_ns AS next,
-      shard_of_sensor(sensor_id) AS shard`,
+    columns: 'sensor_id, measured_at_ms AS at_ms, next_ns AS next',
     from: '(SELECT * FROM tie_breaks WHERE is_live(sensor_id))',
   },
   measurements: {
     file: MEASUREMENTS_FILE,
-    columns: `sensor_id, measured_at_ms AS at_ms, tie_break_ns, temp_celsius,
-      shard_of_sensor(sensor_id) AS shard`,
+    columns: 'sensor_id, measured_at_ms AS at_ms, tie_break_ns, temp_celsius',
     from: 'measurements',
   },
   measurements_hour: {

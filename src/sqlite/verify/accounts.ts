@@ -11,7 +11,7 @@ const ACCOUNTS = sensorAccounts({
   everSetAside: `SELECT 1 FROM sqlite_sequence WHERE name = 'set_aside' AND seq > 0`,
   unforwarded: `
     SELECT 0 AS stream, seq, entries FROM journal
-    WHERE seq > (SELECT max(forwarded_seq, $3) FROM journal_watermark WHERE id = 1)
+    WHERE seq > (SELECT max(forwarded_seq, $2) FROM journal_watermark WHERE id = 1)
       AND entries IS NOT NULL
     ORDER BY seq LIMIT 200`,
   decode: decodeEntries,

@@ -4,7 +4,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { eventKeyOf } from '../../../src/postgres/stream/group.ts'
-import { Shards } from '../../../src/domain/shard.ts'
 import { MovedEvents } from '../../../src/sqlite/move/moved-events.ts'
 import { MovedSensors } from '../../../src/sqlite/move/moved-sensors.ts'
 import { sealJournal } from '../../../src/sqlite/move/seal-journal.ts'
@@ -15,7 +14,6 @@ const EPOCH_EVENTS = 256
 /** The last merge is not finished, and the newest events are in the journal alone. */
 const EPOCHS = 11
 const USERS = [1, 2]
-const SHARDS = new Shards([5, 70])
 
 describe('the events of a data directory', () => {
   const bench = new CommitterBench({}, EPOCH_EVENTS)
@@ -29,7 +27,7 @@ describe('the events of a data directory', () => {
           // The second user's ids are those of the first, which makes other events of them.
           const eventId = at % 2 === 0 ? randomUUID() : `e/${epoch}/${at}`
           const bits = Buffer.from(eventKeyOf(eventId, userId).slice(0, 16), 'latin1')
-          sent.push(`${userId === 1 ? 70 : 5} ${userId} ${bits.toString('hex')}`)
+          sent.push(`${userId} ${bits.toString('hex')}`)
           return { eventId, serialNumber: 's', tempCelsius: at, measuredAtMs: NOW_MS - at }
         }),
       }))
@@ -40,17 +38,17 @@ describe('the events of a data directory', () => {
   })
   after(() => bench.close())
 
-  it('are read once, with the bits of their ids and the shards of their users', () => {
+  it('are read once, with the bits of their ids and their users', () => {
     const half = bench.ledgerFile
       .prepare('SELECT 1 FROM runs WHERE segments_written BETWEEN 1 AND 255')
       .get()
     expect(half, 'a merge is half way').not.to.equal(undefined)
     const files = { control: bench.control, ledger: bench.ledgerFile }
-    const events = new MovedEvents(files, new MovedSensors(files, SHARDS), SHARDS)
-    const places = ['key', 'user_id', 'shard'].map((name) => events.columns.indexOf(name))
+    const events = new MovedEvents(files, new MovedSensors(files))
+    const places = ['key', 'user_id'].map((name) => events.columns.indexOf(name))
     const read = [...events.pages()].flat().map((row) => {
-      const [key, userId, shard] = places.map((place) => row[place])
-      return `${String(shard)} ${String(userId)} ${(key as Buffer).toString('hex')}`
+      const [key, userId] = places.map((place) => row[place])
+      return `${String(userId)} ${(key as Buffer).toString('hex')}`
     })
     expect(events.total()).to.equal(sent.length)
     expect(read.sort()).to.deep.equal(sent.toSorted())
