@@ -5,6 +5,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
+import fc from 'fast-check'
 import { ServiceError } from '../../src/domain/errors.ts'
 import { connectAlone } from '../../src/postgres/server/connection.ts'
 import { Database } from '../../src/postgres/server/database.ts'
@@ -256,3 +257,106 @@ describe('another server', () => {
     await watched.close()
   })
 })
+
+/** Data as they once were; what follows from them has them as its past. */
+interface Moment {
+  readonly past: Moment | undefined
+  readonly isRenewed: boolean
+  readonly row: IdentityRow
+}
+
+type IdentityRow = Readonly<
+  Record<'id' | 'epoch' | 'beat' | 'restored_to_ms' | 'beat_at_ms', string>
+>
+
+/** All that is in the past of a moment, itself first. */
+function* pastOf(moment: Moment | undefined): Generator<Moment> {
+  for (let at = moment; at !== undefined; at = at.past) yield at
+}
+
+const PROCESSES = 3
+/** A process connects, or writes a beat; or data are copied back, of some moments ago. */
+const steps = fc.array(
+  fc.oneof(
+    fc.record({ connects: fc.nat(PROCESSES - 1), beats: fc.boolean() }),
+    fc.record({ copied: fc.integer({ min: 1, max: 6 }) }),
+  ),
+  { minLength: 5, maxLength: 30 },
+)
+
+describe('data that are copied back while processes run', () => {
+  const postgres = usePostgres()
+  let database: TestDatabase
+  let client: Awaited<ReturnType<typeof connectAlone>>
+  before(async () => {
+    database = await newMigratedDatabase(postgres())
+    client = await connectAlone(database.url, false)
+    await noticeRestore(client, new KnownData())
+  })
+  after(async () => {
+    await client?.end()
+    await database?.remove()
+  })
+
+  const readRow = async () => (await client.query('SELECT * FROM data_identity')).rows[0]
+  const putBack = ({ row }: Moment) =>
+    client.query('UPDATE data_identity SET id = $1, epoch = $2, restored_to_ms = $3, beat = $4', [
+      row.id,
+      row.epoch,
+      row.restored_to_ms,
+      row.beat,
+    ])
+
+  it('are a restore to whoever knows more, once, and to nobody else', async () => {
+    const run = async (order: readonly Step[]) => {
+      // Each restore takes some millions of them.
+      await client.query("SELECT setval('users_id_seq', 1), setval('sensor_ids', 1)")
+      const processes = Array.from({ length: PROCESSES }, () => new KnownData())
+      const seen = new Map<KnownData, Moment>()
+      let now: Moment = { past: undefined, isRenewed: false, row: await readRow() }
+      const goOn = async (isRenewed: boolean) => {
+        now = { past: now, isRenewed, row: await readRow() }
+      }
+      const connectAs = async (known: KnownData) => {
+        const expected = outcomeFor(seen.get(known), now)
+        const found = await noticeRestore(client, known)
+        if (expected !== 'unknown') expect(found).to.equal(expected === 'restore')
+        if (found) await goOn(true)
+        seen.set(known, now)
+        expect(known.id).to.equal(now.row.id)
+      }
+      for (const one of order) {
+        if ('copied' in one) {
+          now = [...pastOf(now)].slice(0, one.copied).at(-1) ?? now
+          await putBack(now)
+          continue
+        }
+        const known = processes[one.connects] ?? new KnownData()
+        await connectAs(known)
+        if (!one.beats) continue
+        await client.query('UPDATE data_identity SET beat = beat + 1')
+        await goOn(false)
+        await connectAs(known)
+      }
+      for (const known of [...processes, ...processes]) await connectAs(known)
+    }
+    await fc.assert(fc.asyncProperty(steps, run), { numRuns: 100 })
+  })
+})
+
+type Step = { readonly connects: number; readonly beats: boolean } | { readonly copied: number }
+
+/** `unknown`: others, who knew less, have gone on as far as what was lost. */
+function outcomeFor(known: Moment | undefined, now: Moment): 'restore' | 'none' | 'unknown' {
+  if (known === undefined) return 'none'
+  const past = new Set(pastOf(now))
+  if (past.has(known)) return 'none'
+  const since = [...past].slice(
+    0,
+    [...past].findIndex((one) => [...pastOf(known)].includes(one)),
+  )
+  if (since.some(({ isRenewed }) => isRenewed)) return 'none'
+  const isAsFar =
+    known.row.epoch === now.row.epoch && Number(now.row.beat) >= Number(known.row.beat)
+  return isAsFar ? 'unknown' : 'restore'
+}

@@ -14,7 +14,6 @@ const START_MS_MAX = 60_000
 /** A copy is data of its own. */
 const NEW_IDENTITY = `
   UPDATE data_identity SET id = replace(gen_random_uuid()::text, '-', ''),
-    epoch = left(replace(gen_random_uuid()::text, '-', ''), 16),
     cursor_secret = uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())`
 
 /** Where tests make databases of their own. */
