@@ -158,6 +158,17 @@ describe('PostgreSQL', () => {
       expect(await countOf(1)).to.equal(0)
     })
 
+    it('deletes nothing of a sensor that lives, as in restored data', async () => {
+      await store.writer.write(batchOf(series(3, 1)))
+      await store.database.change('INSERT INTO sensor_state (sensor_id, user_id) VALUES (1, 1)')
+      const range = { startMs: START_MS, stopMs: START_MS + DAY_MS }
+      await store.writer.deleteSensor({ userId: 1, sensorId: 1 }, range)
+      expect(await countOf(1)).to.equal(3)
+      expect(
+        await collect(store.reader.readWindows({ sensorIds: [1], ...range }, DAY_MS)),
+      ).to.have.lengthOf(1)
+    })
+
     it('takes nothing from a process that has lost the stream', async () => {
       const stream = 0
       const lose = 'UPDATE stream_forwarded SET fence = 2 WHERE stream_id = $1'

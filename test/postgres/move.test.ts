@@ -25,7 +25,7 @@ const LEFT_BEHIND = words(`
   history_revisions sensors.info_at_ms sensors.changed_seq sensors.compensated_seq`)
 /** Of a database: what begins anew, or is filled otherwise. */
 const BEGUN_ANEW = words(`
-  data_identity schema_version
+  data_identity beats schema_version
   sensor_deletions user_deletions journal streams stream_forwarded leases rate_use sign_in_codes
   history_revisions user_state.settings sensors.changed_at_settings sensors.compensated_at_settings
   sensor_state.version sensor_state.stream_id sensor_state.seq sensor_state.pending

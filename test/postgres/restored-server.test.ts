@@ -5,15 +5,14 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
-import fc from 'fast-check'
 import { ServiceError } from '../../src/domain/errors.ts'
-import { connectAlone } from '../../src/postgres/server/connection.ts'
+import { connectAlone, OtherData } from '../../src/postgres/server/connection.ts'
 import { Database } from '../../src/postgres/server/database.ts'
 import { KnownData } from '../../src/postgres/server/recorded-server.ts'
 import { declareRestored, noticeRestore } from '../../src/postgres/server/restore.ts'
 import { PostgresServerWatch } from '../../src/postgres/server/server-watch.ts'
 import { systemClock } from '../../src/system/clock.ts'
-import { addUsers, ask, newGuard, newLane, sendEvent, statusOf } from '../support/lanes.ts'
+import { addUsers, ask, BEAT, newGuard, newLane, sendEvent, statusOf } from '../support/lanes.ts'
 import { RecordingLog } from '../support/log.ts'
 import { newDatabase, newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
@@ -56,8 +55,12 @@ describe('another server', () => {
     return known
   }
   const beat = async (known: KnownData, at = url) => {
-    await ask(at, 'UPDATE data_identity SET beat = beat + 1')
+    await ask(at, BEAT, known.process)
     await connect(known, at)
+  }
+  const setLastBeat = async (atMs: number) => {
+    await ask(url, 'DELETE FROM beats')
+    await ask(url, 'INSERT INTO beats VALUES (gen_random_uuid(), 1, $1)', atMs)
   }
   const set = (assignment: string) => ask(url, `UPDATE data_identity SET ${assignment}`)
   const becomeAnother = () => set("timeline = concat('of another server ', timeline)")
@@ -77,7 +80,8 @@ describe('another server', () => {
     for (const change of ["timeline = '0000000A'", "system_identifier = '7'"]) {
       const before = await read()
       await ask(url, "INSERT INTO sign_in_links VALUES ('a', NULL, 's', 0, NULL, NULL)")
-      await set(`${change}, beat_at_ms = ${THEN_MS}`)
+      await setLastBeat(THEN_MS)
+      await set(change)
       expect(await connect(known)).to.equal(true)
       const after = await read()
       expect(after.id).not.to.equal(before.id)
@@ -104,27 +108,52 @@ describe('another server', () => {
   it('is noticed by a beat that it lacks, where it does not tell that it is another', async () => {
     const [one, other] = [await newProcess(), await newProcess()]
     await beat(one)
+    await ask(url, 'UPDATE beats SET at_ms = $1', THEN_MS)
+    const older = await ask(url, 'SELECT * FROM beats')
     await beat(one)
-    await set(`beat = beat - 1, beat_at_ms = ${THEN_MS}`)
-    // Who has seen less cannot know.
-    expect(await connect(other)).to.equal(false)
+    await ask(url, 'UPDATE beats SET beat = $1', Number(older[0]?.['beat']))
+    // Who has not written since cannot know, and may go on for as long as it likes.
+    for (let time = 0; time < 5; time++) await beat(other)
+    await ask(url, 'DELETE FROM beats WHERE process = $1', other.process)
     expect(await connect(one)).to.equal(true)
     expect((await read()).restoredToMs).to.equal(THEN_MS)
     expect(await connect(other)).to.equal(false)
     expect(other.id).to.equal(one.id)
   })
 
-  it('is noticed by data of an earlier life, however many beats they have', async () => {
+  it('is not gone back to from the one after, as when it was the primary once', async () => {
     const known = await newProcess()
     const older = await newDatabase(postgres(), database)
     await becomeAnother()
     expect(await connect(known)).to.equal(true)
-    await ask(older.url, 'UPDATE data_identity SET beat = 1000')
-    expect(await connect(known, older.url)).to.equal(true)
+    const before = await read(older.url)
+    for (let time = 0; time < 3; time++) {
+      const refused = await connect(known, older.url).catch((error: unknown) => error)
+      expect(refused).to.be.instanceOf(OtherData)
+      expect(String(refused)).to.contain('thermolog database restored')
+      expect(await connect(known)).to.equal(false)
+    }
+    expect(await read(older.url)).to.deep.equal(before)
+    await declareRestored(older.url)
+    expect(await connect(known, older.url)).to.equal(false)
     expect(known.id).to.equal((await read(older.url)).id)
-    // Everybody else follows.
-    expect(await connect(await newProcess(), older.url)).to.equal(false)
     await older.remove()
+  })
+
+  it('is not used before all of it is restored', async () => {
+    const known = await newProcess()
+    await beat(known)
+    // As pg_restore does: rows first, then numbers, then keys.
+    await ask(url, 'ALTER TABLE data_identity DROP CONSTRAINT data_identity_pkey')
+    await ask(url, 'DELETE FROM beats')
+    const before = await read()
+    for (const one of [known, new KnownData()]) {
+      const refused = await connect(one).catch((error: unknown) => error)
+      expect(refused).to.be.instanceOf(OtherData)
+    }
+    expect(await read()).to.deep.equal(before)
+    await ask(url, 'ALTER TABLE data_identity ADD PRIMARY KEY (one)')
+    expect(await connect(known)).to.equal(true)
   })
 
   it('is one restore, also when its clock is behind that of the one before', async () => {
@@ -167,7 +196,7 @@ describe('another server', () => {
       [THEN_MS + 6 * DAY_MS, THEN_MS],
       [THEN_MS + 14 * DAY_MS, THEN_MS + 14 * DAY_MS],
     ] as const) {
-      await set(`beat_at_ms = ${ms}`)
+      await setLastBeat(ms)
       await becomeAnother()
       expect(await connect()).to.equal(true)
       expect((await read()).restoredToMs).to.equal(expected)
@@ -184,6 +213,10 @@ describe('another server', () => {
     expect(one[0]).not.to.equal(one[1])
     for (const id of one.slice(0, 2)) expect(id).to.be.within(2 ** 20, 2 ** 20 + 2 ** 24)
     for (const id of one.slice(2)) expect(id).to.be.within(2 ** 32, 2 ** 33)
+    // Else a forwarder of one could go on in the other.
+    const fences = [url, copy.url].map((at) => ask(at, 'SELECT fence FROM stream_forwarded'))
+    const [ofOne, ofOther] = await Promise.all(fences)
+    expect(ofOne).not.to.deep.equal(ofOther)
     await copy.remove()
   })
 
@@ -240,7 +273,7 @@ describe('another server', () => {
     )
     await watch.start()
     const beats = async () => {
-      const text = 'SELECT beat::int, beat_at_ms::float8 AS "atMs" FROM data_identity'
+      const text = 'SELECT beat::int, at_ms::float8 AS "atMs" FROM beats'
       return (await ask<{ beat: number; atMs: number }>(url, text))[0]
     }
     const first = await beats()
@@ -257,106 +290,3 @@ describe('another server', () => {
     await watched.close()
   })
 })
-
-/** Data as they once were; what follows from them has them as its past. */
-interface Moment {
-  readonly past: Moment | undefined
-  readonly isRenewed: boolean
-  readonly row: IdentityRow
-}
-
-type IdentityRow = Readonly<
-  Record<'id' | 'epoch' | 'beat' | 'restored_to_ms' | 'beat_at_ms', string>
->
-
-/** All that is in the past of a moment, itself first. */
-function* pastOf(moment: Moment | undefined): Generator<Moment> {
-  for (let at = moment; at !== undefined; at = at.past) yield at
-}
-
-const PROCESSES = 3
-/** A process connects, or writes a beat; or data are copied back, of some moments ago. */
-const steps = fc.array(
-  fc.oneof(
-    fc.record({ connects: fc.nat(PROCESSES - 1), beats: fc.boolean() }),
-    fc.record({ copied: fc.integer({ min: 1, max: 6 }) }),
-  ),
-  { minLength: 5, maxLength: 30 },
-)
-
-describe('data that are copied back while processes run', () => {
-  const postgres = usePostgres()
-  let database: TestDatabase
-  let client: Awaited<ReturnType<typeof connectAlone>>
-  before(async () => {
-    database = await newMigratedDatabase(postgres())
-    client = await connectAlone(database.url, false)
-    await noticeRestore(client, new KnownData())
-  })
-  after(async () => {
-    await client?.end()
-    await database?.remove()
-  })
-
-  const readRow = async () => (await client.query('SELECT * FROM data_identity')).rows[0]
-  const putBack = ({ row }: Moment) =>
-    client.query('UPDATE data_identity SET id = $1, epoch = $2, restored_to_ms = $3, beat = $4', [
-      row.id,
-      row.epoch,
-      row.restored_to_ms,
-      row.beat,
-    ])
-
-  it('are a restore to whoever knows more, once, and to nobody else', async () => {
-    const run = async (order: readonly Step[]) => {
-      // Each restore takes some millions of them.
-      await client.query("SELECT setval('users_id_seq', 1), setval('sensor_ids', 1)")
-      const processes = Array.from({ length: PROCESSES }, () => new KnownData())
-      const seen = new Map<KnownData, Moment>()
-      let now: Moment = { past: undefined, isRenewed: false, row: await readRow() }
-      const goOn = async (isRenewed: boolean) => {
-        now = { past: now, isRenewed, row: await readRow() }
-      }
-      const connectAs = async (known: KnownData) => {
-        const expected = outcomeFor(seen.get(known), now)
-        const found = await noticeRestore(client, known)
-        if (expected !== 'unknown') expect(found).to.equal(expected === 'restore')
-        if (found) await goOn(true)
-        seen.set(known, now)
-        expect(known.id).to.equal(now.row.id)
-      }
-      for (const one of order) {
-        if ('copied' in one) {
-          now = [...pastOf(now)].slice(0, one.copied).at(-1) ?? now
-          await putBack(now)
-          continue
-        }
-        const known = processes[one.connects] ?? new KnownData()
-        await connectAs(known)
-        if (!one.beats) continue
-        await client.query('UPDATE data_identity SET beat = beat + 1')
-        await goOn(false)
-        await connectAs(known)
-      }
-      for (const known of [...processes, ...processes]) await connectAs(known)
-    }
-    await fc.assert(fc.asyncProperty(steps, run), { numRuns: 100 })
-  })
-})
-
-type Step = { readonly connects: number; readonly beats: boolean } | { readonly copied: number }
-
-/** `unknown`: others, who knew less, have gone on as far as what was lost. */
-function outcomeFor(known: Moment | undefined, now: Moment): 'restore' | 'none' | 'unknown' {
-  if (known === undefined) return 'none'
-  const past = new Set(pastOf(now))
-  if (past.has(known)) return 'none'
-  const since = [...past].slice(
-    0,
-    [...past].findIndex((one) => [...pastOf(known)].includes(one)),
-  )
-  if (since.some(({ isRenewed }) => isRenewed)) return 'none'
-  const isAsFar =
-    known.row.epoch === now.row.epoch && Number(now.row.beat) >= Number(known.row.beat)
-  return isAsFar ? 'unknown' : 'restore'
-}

@@ -15,7 +15,10 @@ const NOTE_PASS = `
   UPDATE sensor_deletions SET passes = passes + 1, due_at_ms = $3
   WHERE sensor_id = $1 AND passes = $2`
 const END = 'DELETE FROM sensor_deletions WHERE sensor_id = $1'
-const FORGET_TIE_BREAKS = 'DELETE FROM tie_breaks WHERE sensor_id = $1'
+// In restored data it may live.
+const FORGET_TIE_BREAKS = `
+  DELETE FROM tie_breaks WHERE sensor_id = $1
+    AND NOT EXISTS (SELECT 1 FROM sensor_state WHERE sensor_id = $1)`
 
 export function createDeletionJobs(database: Database): SensorDeletionJobs {
   return {

@@ -38,15 +38,17 @@ const HOLD_STREAM = `
   WHERE stream_id = $1 AND fence = $2 FOR SHARE`
 
 const OF_SENSOR = 'sensor_id = $1 AND at_ms >= $2 AND at_ms < $3'
+/** In restored data, one that had been deleted may live. */
+const IS_GONE = 'NOT EXISTS (SELECT 1 FROM sensor_state WHERE sensor_id = $1)'
 /** Rows of one sensor deleted at once. */
 const DELETED_AT_ONCE = 50_000
 // By time, not by ctid, which is unique only within a partition.
 const DELETE_SOME = `
-  DELETE FROM measurements WHERE ${OF_SENSOR}
+  DELETE FROM measurements WHERE ${OF_SENSOR} AND ${IS_GONE}
     AND at_ms <= coalesce((
       SELECT at_ms FROM measurements WHERE ${OF_SENSOR}
       ORDER BY at_ms OFFSET ${DELETED_AT_ONCE} LIMIT 1), $3)`
-const deleteFrom = (table: string) => `DELETE FROM ${table} WHERE ${OF_SENSOR}`
+const deleteFrom = (table: string) => `DELETE FROM ${table} WHERE ${OF_SENSOR} AND ${IS_GONE}`
 const DELETE_SUMMARIES = [deleteFrom('measurements_hour'), deleteFrom('measurements_day')]
 
 export class PostgresMeasurementWriter implements MeasurementWriter {

@@ -40,11 +40,11 @@ export class MoveUnfinished extends Error {
   }
 }
 
-/** Another server than the recorded one has the data: the next connection records it. */
-export class AnotherServer extends Error {
-  constructor() {
-    super('another server has the data')
-    this.name = 'AnotherServer'
+/** The server has other data than a process knows, or not all yet; the message says which. */
+export class OtherData extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'OtherData'
   }
 }
 
@@ -112,7 +112,7 @@ export async function refuseStandby(client: pg.ClientBase): Promise<void> {
 }
 
 /** Errors after which it is known that a server answered. */
-const ANSWERS = [pg.DatabaseError, ServiceError, MoveUnfinished, AnotherServer]
+const ANSWERS = [pg.DatabaseError, ServiceError, MoveUnfinished, OtherData]
 
 export interface Opening {
   /** Runs before the connection is used. */

@@ -9,9 +9,9 @@ import { postponedError, ServiceError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import {
   addressesOf,
-  AnotherServer,
   connectionSettings,
   moreTelling,
+  OtherData,
   prepared,
   refuseStandby,
   statementLimit,
@@ -271,11 +271,12 @@ function storable(value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '\u{FFFD}') : value
 }
 
-/** @throws AnotherServer */
+/** @throws OtherData */
 async function compare(client: pg.ClientBase, known: KnownData): Promise<void> {
   const { reached } = known
-  const { rows } = await client.query<ServerRow>(prepared(READ_SERVER, []))
-  if (rows[0] === undefined || !isRecorded(rows[0], reached)) throw new AnotherServer()
+  const { rows } = await client.query<ServerRow>(prepared(READ_SERVER, [known.process]))
+  if (rows[0] === undefined || !isRecorded(rows[0], reached))
+    throw new OtherData('another server has the data')
 }
 
 /** @throws ServiceError `outcome_unknown` also after a warning: a standby may lack the commit */

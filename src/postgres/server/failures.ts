@@ -2,7 +2,7 @@
 
 import pg from 'pg'
 import { postponedError, ServiceError } from '../../domain/errors.ts'
-import { MoveUnfinished, NotPrimary, AnotherServer } from './connection.ts'
+import { MoveUnfinished, NotPrimary, OtherData } from './connection.ts'
 
 export const UNIQUE_VIOLATION = '23505'
 export const DUPLICATE_TABLE = '42P07'
@@ -58,9 +58,7 @@ function endsConnection({ code = '', severity = '' }: pg.DatabaseError): boolean
 function isOfNetwork(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, message } = error as NodeJS.ErrnoException
-  const isUnready = [NotPrimary, MoveUnfinished, AnotherServer].some(
-    (kind) => error instanceof kind,
-  )
+  const isUnready = [NotPrimary, MoveUnfinished, OtherData].some((kind) => error instanceof kind)
   const isMarked = isUnready || code !== undefined
   return isMarked || /connection|timeout/i.test(message)
 }

@@ -4,6 +4,7 @@
 import type pg from 'pg'
 import { postponedError, ServiceError } from '../../domain/errors.ts'
 import type { Log } from '../../ports/system.ts'
+import { OtherData } from './connection.ts'
 import { isOutOfReach } from './failures.ts'
 import type { KnownData } from './recorded-server.ts'
 import { noticeRestore } from './restore.ts'
@@ -39,7 +40,7 @@ export function guardOf(known: KnownData, log: Log): Guard {
       await first(client)
       said = undefined
     } catch (error) {
-      if (isOutOfReach(error)) throw error
+      if (isOutOfReach(error) && !(error instanceof OtherData)) throw error
       const refusal = asRefusal(error)
       const reason = refusal.hint ?? refusal.message
       if (reason !== said) log.error('the database cannot be used now', { reason })

@@ -2,24 +2,29 @@
 // copy, also if it was a standby: it may lack what was acknowledged last. So has the recorded one
 // when its data lack a beat, which each process writes once a second.
 
+import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import type { DataIdentity } from '../../ports/control-reader.ts'
-import { MoveUnfinished, readRow, withConnection } from './connection.ts'
+import { MoveUnfinished, OtherData, withConnection } from './connection.ts'
 import { READ_DURABILITY } from './durability.ts'
 import type { DurabilityRow } from './durability.ts'
-import { SERVER_TIME_MS } from './server-time.ts'
 
-/** The first statement of every transaction that changes anything: it finds one row. */
+/**
+ * The first statement of every transaction that changes anything: it finds one row, for the process
+ * `$1`. Keys are restored last, behind all rows and numbers.
+ */
 export const READ_SERVER = `
   SELECT d.*, i.timeline AS "recordedTimeline", i.system_identifier AS "recordedSystemIdentifier",
-    i.id, i.epoch, i.restored_to_ms AS "restoredToMs", i.beat, i.beat_at_ms AS "beatAtMs",
-    to_regclass('moving') IS NOT NULL AS "isMoving", ${SERVER_TIME_MS} AS "serverTimeMs"
-  FROM (${READ_DURABILITY}) AS d, data_identity AS i`
+    i.id, i.epoch, i.restored_to_ms AS "restoredToMs", coalesce(b.beat, 0) AS beat,
+    to_regclass('moving') IS NOT NULL AS "isMoving",
+    to_regclass('data_identity_pkey') IS NULL AS "isIncomplete"
+  FROM (${READ_DURABILITY}) AS d, data_identity AS i LEFT JOIN beats AS b ON b.process = $1`
 
-/** How far data have come: a later epoch is greater, whatever its beats. */
+/** How far data have come. */
 interface Reached {
   /** New after each restore, and greater. */
   readonly epoch: string
+  /** How often the process has written to them in that epoch. */
   readonly beat: number
 }
 
@@ -31,14 +36,13 @@ export interface ServerRow extends DurabilityRow, Reached {
   /** Of the data. */
   readonly id: string
   readonly restoredToMs: number | null
-  /** When the last beat was written, by the server's clock; 0: none was. */
-  readonly beatAtMs: number
   readonly isMoving: boolean
-  readonly serverTimeMs: number
+  readonly isIncomplete: boolean
 }
 
 /** What a process knows of the data. */
 export class KnownData implements DataIdentity {
+  readonly process = randomUUID()
   #id = ''
   #restoredToMs: number | null = null
   #reached: Reached | undefined
@@ -62,6 +66,13 @@ export class KnownData implements DataIdentity {
     this.#restoredToMs = restoredToMs
     this.#reached = { epoch: found.epoch, beat: found.beat }
   }
+
+  /** The process has written a beat. @param written which one, in what epoch it was then */
+  noteBeat(written: Reached): void {
+    if (written.epoch === this.#reached?.epoch && isBehind(this.#reached, written)) {
+      this.#reached = written
+    }
+  }
 }
 
 /** Whether nothing was recorded yet: the tables are new, or were moved in. */
@@ -77,18 +88,28 @@ export function isRecorded(row: ServerRow, known: Reached | undefined): boolean 
 }
 
 function isBehind(found: Reached, known: Reached | undefined): boolean {
-  if (known === undefined || found.epoch > known.epoch) return false
-  return found.epoch < known.epoch || found.beat < known.beat
+  if (isEarlier(found, known)) return true
+  return found.epoch === known?.epoch && found.beat < known.beat
 }
 
-/** @throws MoveUnfinished */
-export async function readServer(client: pg.ClientBase): Promise<ServerRow> {
-  const row = await readRow<ServerRow>(client, READ_SERVER)
+/** Whether they are data of before a restore that the process knows of. */
+export function isEarlier({ epoch }: Reached, known: Reached | undefined): boolean {
+  return known !== undefined && epoch < known.epoch
+}
+
+/** @param process whose beat is read @throws MoveUnfinished @throws OtherData */
+export async function readServer(
+  client: pg.ClientBase,
+  process: string | null = null,
+): Promise<ServerRow> {
+  const { rows } = await client.query<ServerRow>(READ_SERVER, [process])
+  const [row] = rows
+  if (row === undefined || row.isIncomplete) throw new OtherData('its tables are being restored')
   if (row.isMoving) throw new MoveUnfinished()
   return row
 }
 
-/** @throws MoveUnfinished */
+/** @throws MoveUnfinished @throws OtherData */
 export async function refuseUnfinishedMove(databaseUrl: string): Promise<void> {
   await withConnection(databaseUrl, (client) => readServer(client))
 }

@@ -7,9 +7,10 @@ import type pg from 'pg'
 import { idAfterRestore } from '../../domain/ids-after-restore.ts'
 import type { Jump } from '../../domain/ids-after-restore.ts'
 import { restoredTo } from '../../domain/restored-to.ts'
-import { withConnection } from './connection.ts'
-import { isRecorded, isUnrecorded, readServer } from './recorded-server.ts'
+import { OtherData, readRow, withConnection } from './connection.ts'
+import { isEarlier, isRecorded, isUnrecorded, readServer } from './recorded-server.ts'
 import type { ServerRow, KnownData } from './recorded-server.ts'
+import { SERVER_TIME_MS } from './server-time.ts'
 
 const ID_BYTES = 16
 /** Short, because the epoch is part of every ETag. */
@@ -21,6 +22,11 @@ const BEGIN = 'BEGIN; SET LOCAL synchronous_commit = local'
 const LOCK = 'SELECT 1 FROM data_identity FOR UPDATE'
 const RECORD = 'UPDATE data_identity SET timeline = $1, system_identifier = $2'
 const RENEW = 'UPDATE data_identity SET id = $1, epoch = $2, restored_to_ms = $3'
+/** A clock may have been ahead. */
+const READ_TIMES = `
+  SELECT ${SERVER_TIME_MS} AS "nowMs",
+    (SELECT coalesce(least(max(at_ms), ${SERVER_TIME_MS}), 0) FROM beats) AS "lastBeatMs"`
+const FORGET_BEATS = 'DELETE FROM beats'
 /** In restored data, a used link may be unused again. */
 const END_LINKS = 'DELETE FROM sign_in_links'
 
@@ -48,31 +54,37 @@ const MARK_GAPS = `
   INSERT INTO journal (stream_id, seq, group_id, committed_at_ms, measurements)
   SELECT stream_id, head, $1::uuid,
     coalesce((SELECT max(committed_at_ms) FROM journal), 0), 0 FROM streams`
-/** A forwarder may have a later fence than this copy, and rows that this copy never had. */
+/** A forwarder may have rows that this copy never had. */
 const END_LEASES = `
-  UPDATE stream_forwarded SET fence = fence + 1048576, owner = NULL, lease_until = NULL`
+  UPDATE stream_forwarded SET fence = DEFAULT, owner = NULL, lease_until = NULL`
+
+const EARLIER =
+  'it has the data of before a restore: stop it if it once was the primary, or run ' +
+  '`thermolog database restored` if they were put back'
 
 /**
  * Compares the server with the recorded one, and its data with what this process knows: before
  * anything else on every new connection.
  *
  * @returns whether this process found a restore @throws MoveUnfinished
+ * @throws OtherData: not all yet, or those of before a restore, to which nobody goes back unasked
  */
 export async function noticeRestore(client: pg.ClientBase, known: KnownData): Promise<boolean> {
   for (let isRestored = false; ;) {
     const { reached } = known
-    const found = await readServer(client)
+    const found = await readServer(client, known.process)
     if (isRecorded(found, reached)) {
       known.note(found)
       return isRestored
     }
+    if (isRecorded(found, undefined) && isEarlier(found, reached)) throw new OtherData(EARLIER)
     isRestored = await inTransaction(client, () => decide(client, known))
   }
 }
 
 async function decide(client: pg.ClientBase, known: KnownData): Promise<boolean> {
   await client.query(LOCK)
-  const row = await readServer(client)
+  const row = await readServer(client, known.process)
   const isRestore = !isUnrecorded(row) && !isRecorded(row, known.reached)
   if (isUnrecorded(row)) await recordServer(client, row)
   else if (isRestore) await renew(client, row, known)
@@ -98,11 +110,13 @@ export async function recordServer(
 }
 
 async function renew(client: pg.ClientBase, row: ServerRow, known?: KnownData): Promise<void> {
-  const { restoredToMs, beatAtMs, serverTimeMs } = row
+  type Times = { readonly nowMs: number; readonly lastBeatMs: number }
+  const { nowMs, lastBeatMs } = await readRow<Times>(client, READ_TIMES)
   const id = randomBytes(ID_BYTES).toString('hex')
-  const epoch = epochAfter([row.epoch, known?.reached?.epoch ?? ''], serverTimeMs)
-  await client.query(RENEW, [id, epoch, restoredTo(restoredToMs, beatAtMs)])
+  const epoch = epochAfter([row.epoch, known?.reached?.epoch ?? ''], nowMs)
+  await client.query(RENEW, [id, epoch, restoredTo(row.restoredToMs, lastBeatMs)])
   await recordServer(client, row)
+  await client.query(FORGET_BEATS)
   await client.query(END_LINKS)
   await client.query(MOVE_HEADS)
   await client.query(MARK_GAPS, [randomUUID()])
@@ -114,9 +128,9 @@ async function renew(client: pg.ClientBase, row: ServerRow, known?: KnownData): 
 }
 
 /** Begins with a time: so it is greater than those known, also when clocks were moved. */
-function epochAfter(known: readonly string[], serverTimeMs: number): string {
+function epochAfter(known: readonly string[], nowMs: number): string {
   const timesMs = known.map((one) => parseInt(`0${one.slice(0, EPOCH_TIME_DIGITS)}`, 16) + 1)
-  const time = Math.max(serverTimeMs, ...timesMs).toString(16)
+  const time = Math.max(nowMs, ...timesMs).toString(16)
   return time.padStart(EPOCH_TIME_DIGITS, '0') + randomBytes(EPOCH_RANDOM_BYTES).toString('hex')
 }
 

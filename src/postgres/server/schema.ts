@@ -13,7 +13,7 @@ export interface Migration {
 const CONTROL = `
   -- The identity of the data. A restore changes the id, and the epoch, which cursors and versions
   -- carry: each is greater than the one before. Another server than the one of this timeline and
-  -- system identifier is a restore; so are data that lack a beat. Each process writes one a second.
+  -- system identifier is a restore.
   CREATE TABLE data_identity (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     id text NOT NULL,
@@ -22,9 +22,15 @@ const CONTROL = `
     cursor_secret bytea NOT NULL,
     restored_to_ms bigint,
     timeline text,
-    system_identifier text,
-    beat bigint NOT NULL DEFAULT 0,
-    beat_at_ms bigint NOT NULL DEFAULT 0
+    system_identifier text
+  );
+
+  -- How often each process has written here since the last restore: once a second, by the server's
+  -- time. Data that lack a beat are a restore too.
+  CREATE TABLE beats (
+    process uuid PRIMARY KEY,
+    beat bigint NOT NULL,
+    at_ms bigint NOT NULL
   ) WITH (fillfactor = 10);
 
   CREATE TABLE users (
@@ -212,7 +218,8 @@ const STREAM = `
   CREATE TABLE stream_forwarded (
     stream_id int PRIMARY KEY,
     seq bigint NOT NULL DEFAULT 0,
-    fence bigint NOT NULL DEFAULT 0,
+    -- Random, so that none of another life is the same.
+    fence bigint NOT NULL DEFAULT (random() * 1099511627776)::bigint,
     owner text,
     lease_until timestamptz
   ) WITH (fillfactor = 10);

@@ -3,17 +3,16 @@
 
 import { hostname } from 'node:os'
 import type pg from 'pg'
-import { SECOND_MS } from '../../domain/time.ts'
+import { DAY_MS, SECOND_MS } from '../../domain/time.ts'
 import type { DataIdentity } from '../../ports/control-reader.ts'
 import type { Clock, ClockDoubt, DatabaseState, DatabaseWatch, Log } from '../../ports/system.ts'
+import { unlessAway } from './database.ts'
 import type { Database } from './database.ts'
 import type { Durability } from './durability.ts'
 import { OUT_OF_REACH_DETAIL } from './failures.ts'
 import { readServerState } from './server-check.ts'
 import type { ServerState } from './server-check.ts'
 import type { Guard } from './greetings.ts'
-import { readRow } from './connection.ts'
-import type { ServerRow } from './recorded-server.ts'
 import { inTransaction } from './restore.ts'
 import { SERVER_TIME_MS } from './server-time.ts'
 
@@ -40,8 +39,11 @@ interface Settings {
 }
 
 const BEAT = `
-  UPDATE data_identity SET beat = beat + 1, beat_at_ms = ${SERVER_TIME_MS}
-  RETURNING id, restored_to_ms AS "restoredToMs", epoch, beat, beat_at_ms AS "beatAtMs"`
+  INSERT INTO beats AS b (process, beat, at_ms) VALUES ($1, 1, ${SERVER_TIME_MS})
+  ON CONFLICT (process) DO UPDATE SET beat = b.beat + 1, at_ms = excluded.at_ms
+  RETURNING beat, at_ms AS "atMs"`
+/** Of processes that have ended: nobody sleeps for so long. */
+const FORGET = `DELETE FROM beats WHERE at_ms < ${SERVER_TIME_MS} - ${7 * DAY_MS}`
 
 export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
   readonly #with: Collaborators
@@ -94,6 +96,7 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
 
   /** Looks until it is certain whether the clock agrees; from then on, regularly. */
   async start(): Promise<void> {
+    await unlessAway(() => this.#with.database.change(FORGET), 0)
     for (let looks = 0; looks < LOOKS_OFF_MIN; looks++) {
       await this.#look()
       if (this.#clockFaults.length === 0) break
@@ -156,8 +159,11 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
 /** Data that lack it are a restored copy. @returns the server's time */
 async function beat(client: pg.ClientBase, { known, greet }: Guard): Promise<number> {
   await greet(client)
-  type Row = Pick<ServerRow, 'id' | 'restoredToMs' | 'epoch' | 'beat' | 'beatAtMs'>
-  const row = await inTransaction(client, () => readRow<Row>(client, BEAT))
-  known.note(row)
-  return row.beatAtMs
+  const { reached } = known
+  const { rows } = await inTransaction(client, () =>
+    client.query<{ beat: number; atMs: number }>(BEAT, [known.process]),
+  )
+  const [{ beat: written, atMs } = { beat: 0, atMs: 0 }] = rows
+  if (reached !== undefined) known.noteBeat({ ...reached, beat: written })
+  return atMs
 }

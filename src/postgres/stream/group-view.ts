@@ -39,6 +39,7 @@ export class SensorCache {
 /** A sensor under the lock of the transaction. */
 export interface SensorState {
   readonly id: number
+  readonly userId: number
   /** Of the latest reading; `null` before the first. */
   readonly measuredAtMs: number | null
   readonly tempCelsius: number | null
@@ -164,7 +165,10 @@ export class GroupView implements GroupKnowledge {
       [int4Array(known.map(({ sensor }) => sensor.id))],
     )
     for (const row of rows) this.states.set(row.id, { ...row, spans: decodeSpans(row.spans) })
-    const missing = known.filter(({ sensor }) => !this.states.has(sensor.id))
+    // After a restore that nobody has noticed, it may be another user's.
+    const missing = known.filter(({ named, sensor }) => {
+      return this.states.get(sensor.id)?.userId !== named.userId
+    })
     for (const { named } of missing) this.#cache.forget(named.key)
     return missing.length === 0
   }

@@ -67,8 +67,8 @@ export const FIND_SENSORS = `
 
 /** Fewer rows than asked for: a sensor or its user was deleted. No lock on deleted users. */
 export const LOCK_SENSORS = `
-  SELECT s.sensor_id AS id, s.measured_at_ms AS "measuredAtMs", s.temp_celsius AS "tempCelsius",
-    s.tie_break AS "tieBreakNs", s.pending, s.time_spans AS spans,
+  SELECT s.sensor_id AS id, s.user_id AS "userId", s.measured_at_ms AS "measuredAtMs",
+    s.temp_celsius AS "tempCelsius", s.tie_break AS "tieBreakNs", s.pending, s.time_spans AS spans,
     coalesce(s.before_hour < floor(s.oldest_at_ms / 3600000.0), false) AS "hasRevision"
   FROM sensor_state AS s
   WHERE s.sensor_id = ANY ($1::int[]) AND ${NOT_OF_DELETED}

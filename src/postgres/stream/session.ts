@@ -142,7 +142,7 @@ export class CommitCheck {
   }
 
   #readServer(): Answer<ServerRow> {
-    return this.#session.send<ServerRow>(READ_SERVER)
+    return this.#session.send<ServerRow>(READ_SERVER, [this.#with.known.process])
   }
 }
 

@@ -1,8 +1,10 @@
 // Goal: what a lane answers is true whatever becomes of its connection, its stream and its server.
 // Method: a real server, a proxy that loses answers, and statements that take streams and locks.
 
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import pg from 'pg'
+import { declareRestored } from '../../../src/postgres/server/restore.ts'
 import type { Durability } from '../../../src/postgres/server/durability.ts'
 import { measurement, submission } from '../../contract/open-data.ts'
 import { addUsers, ask, LosingProxy, newLane, sendEvent, statusOf } from '../../support/lanes.ts'
@@ -178,7 +180,8 @@ describe('a lane', () => {
     await send('e1')
     type Identity = { readonly id: string; readonly epoch: string; readonly restored_to_ms: string }
     const [before] = await read<Identity>('SELECT * FROM data_identity')
-    await read("UPDATE data_identity SET timeline = '00000000', beat_at_ms = 1")
+    await read('INSERT INTO beats VALUES (gen_random_uuid(), 1, 1)')
+    await read("UPDATE data_identity SET timeline = '00000000'")
     await cut()
     expect(await send('e1')).to.equal('duplicate')
     const [after] = await read<Identity>('SELECT * FROM data_identity')
@@ -196,15 +199,24 @@ describe('a lane', () => {
     expect(id).to.be.greaterThan(2 ** 20)
   })
 
-  it('makes everything new once when the data never had its epoch', async () => {
+  it('accepts nothing where the data are those of before a restore, until it is told', async () => {
     await send('e1')
     await read("UPDATE data_identity SET epoch = '0'")
-    await cut()
+    const sent = send('e2')
+    await pause(300)
+    expect(await countRows()).to.equal(1)
+    await declareRestored(database.url)
+    expect(await sent).to.equal('created')
     expect(await send('e1')).to.equal('duplicate')
-    const [{ head } = { head: 0 }] = await read<{ head: string }>(
-      'SELECT max(head) AS head FROM streams',
-    )
-    expect(Number(head)).to.be.within(2 ** 40, 2 ** 41 - 1)
+  })
+
+  it('writes nothing to a sensor that is another user’s by now', async () => {
+    await send('e1')
+    await read('UPDATE sensors SET user_id = 2')
+    await read('UPDATE sensor_state SET user_id = 2')
+    expect(await send('e2')).to.equal('created')
+    const rows = await read('SELECT sensor_id::int AS id FROM ledger WHERE user_id = 1 ORDER BY 1')
+    expect(rows).to.deep.equal([{ id: 1 }, { id: 2 }])
   })
 })
 
