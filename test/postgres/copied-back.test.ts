@@ -1,6 +1,6 @@
 // Goal: whoever has written to data that are put back learns of it, once, and nobody else takes
-// them for restored. Method: processes connect, write beats, and data are put back, in any order; what
-// each is to find follows from what was there before what.
+// them for restored. Method: processes connect, write beats, and data are put back, in any order;
+// what each is to find follows from what was there before what.
 
 import { expect } from 'chai'
 import fc from 'fast-check'

@@ -25,7 +25,7 @@ import {
   OUT_OF_REACH_DETAIL,
 } from './failures.ts'
 import type { Guard } from './greetings.ts'
-import { isRecorded, READ_SERVER } from './recorded-server.ts'
+import { isKnownServer, READ_SERVER } from './recorded-server.ts'
 import type { KnownData, ServerRow } from './recorded-server.ts'
 
 /** Runs statements. */
@@ -275,7 +275,7 @@ function storable(value: unknown): unknown {
 async function compare(client: pg.ClientBase, known: KnownData): Promise<void> {
   const { reached } = known
   const { rows } = await client.query<ServerRow>(prepared(READ_SERVER, [known.process]))
-  if (rows[0] === undefined || !isRecorded(rows[0], reached))
+  if (rows[0] === undefined || !isKnownServer(rows[0], reached))
     throw new OtherData('another server has the data')
 }
 

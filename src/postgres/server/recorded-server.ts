@@ -9,16 +9,18 @@ import { MoveUnfinished, OtherData, withConnection } from './connection.ts'
 import { READ_DURABILITY } from './durability.ts'
 import type { DurabilityRow } from './durability.ts'
 
-/**
- * The first statement of every transaction that changes anything: it finds one row, for the process
- * `$1`. Keys are restored last, behind all rows and numbers.
- */
+/** The first statement of every transaction that changes anything, for the process `$1`. */
 export const READ_SERVER = `
-  SELECT d.*, i.timeline AS "recordedTimeline", i.system_identifier AS "recordedSystemIdentifier",
-    i.id, i.epoch, i.restored_to_ms AS "restoredToMs", coalesce(b.beat, 0) AS beat,
+  SELECT d.*, i.epoch, coalesce(b.beat, 0) AS beat,
+    (i.timeline, i.system_identifier) IS NOT DISTINCT FROM (d.timeline, d."systemIdentifier")
+      AS "isRecorded"
+  FROM (${READ_DURABILITY}) AS d, data_identity AS i LEFT JOIN beats AS b ON b.process = $1`
+/** Keys are restored last, behind all rows and numbers. */
+const READ_DATA = `
+  SELECT s.*, i.id, i.restored_to_ms AS "restoredToMs", i.timeline IS NULL AS "isUnrecorded",
     to_regclass('moving') IS NOT NULL AS "isMoving",
     to_regclass('data_identity_pkey') IS NULL AS "isIncomplete"
-  FROM (${READ_DURABILITY}) AS d, data_identity AS i LEFT JOIN beats AS b ON b.process = $1`
+  FROM (${READ_SERVER}) AS s, data_identity AS i`
 
 /** How far data have come. */
 interface Reached {
@@ -28,14 +30,17 @@ interface Reached {
   readonly beat: number
 }
 
-/** The server that has the data, and the recorded one. */
+/** The server that has the data. */
 export interface ServerRow extends DurabilityRow, Reached {
-  /** `null` before the first record. */
-  readonly recordedTimeline: string | null
-  readonly recordedSystemIdentifier: string | null
-  /** Of the data. */
+  /** Whether it is the one that is recorded. */
+  readonly isRecorded: boolean
+}
+
+export interface DataRow extends ServerRow {
   readonly id: string
   readonly restoredToMs: number | null
+  /** Nothing was recorded yet: the tables are new, or were moved in. */
+  readonly isUnrecorded: boolean
   readonly isMoving: boolean
   readonly isIncomplete: boolean
 }
@@ -60,7 +65,7 @@ export class KnownData implements DataIdentity {
     return this.#reached
   }
 
-  note({ id, restoredToMs, ...found }: Pick<ServerRow, 'id' | 'restoredToMs'> & Reached): void {
+  note({ id, restoredToMs, ...found }: Pick<DataRow, 'id' | 'restoredToMs'> & Reached): void {
     if (isBehind(found, this.#reached)) return
     this.#id = id
     this.#restoredToMs = restoredToMs
@@ -75,16 +80,9 @@ export class KnownData implements DataIdentity {
   }
 }
 
-/** Whether nothing was recorded yet: the tables are new, or were moved in. */
-export function isUnrecorded({ recordedTimeline }: ServerRow): boolean {
-  return recordedTimeline === null
-}
-
 /** Whether it is the recorded server, with all that a process knows. */
-export function isRecorded(row: ServerRow, known: Reached | undefined): boolean {
-  const isSame =
-    row.recordedTimeline === row.timeline && row.recordedSystemIdentifier === row.systemIdentifier
-  return isSame && !isBehind(row, known)
+export function isKnownServer(row: ServerRow, known: Reached | undefined): boolean {
+  return row.isRecorded && !isBehind(row, known)
 }
 
 function isBehind(found: Reached, known: Reached | undefined): boolean {
@@ -98,11 +96,11 @@ export function isEarlier({ epoch }: Reached, known: Reached | undefined): boole
 }
 
 /** @param process whose beat is read @throws MoveUnfinished @throws OtherData */
-export async function readServer(
+export async function readData(
   client: pg.ClientBase,
   process: string | null = null,
-): Promise<ServerRow> {
-  const { rows } = await client.query<ServerRow>(READ_SERVER, [process])
+): Promise<DataRow> {
+  const { rows } = await client.query<DataRow>(READ_DATA, [process])
   const [row] = rows
   if (row === undefined || row.isIncomplete) throw new OtherData('its tables are being restored')
   if (row.isMoving) throw new MoveUnfinished()
@@ -111,5 +109,5 @@ export async function readServer(
 
 /** @throws MoveUnfinished @throws OtherData */
 export async function refuseUnfinishedMove(databaseUrl: string): Promise<void> {
-  await withConnection(databaseUrl, (client) => readServer(client))
+  await withConnection(databaseUrl, (client) => readData(client))
 }

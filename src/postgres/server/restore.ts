@@ -8,8 +8,8 @@ import { idAfterRestore } from '../../domain/ids-after-restore.ts'
 import type { Jump } from '../../domain/ids-after-restore.ts'
 import { restoredTo } from '../../domain/restored-to.ts'
 import { OtherData, readRow, withConnection } from './connection.ts'
-import { isEarlier, isRecorded, isUnrecorded, readServer } from './recorded-server.ts'
-import type { ServerRow, KnownData } from './recorded-server.ts'
+import { isEarlier, isKnownServer, readData } from './recorded-server.ts'
+import type { DataRow, KnownData } from './recorded-server.ts'
 import { SERVER_TIME_MS } from './server-time.ts'
 
 const ID_BYTES = 16
@@ -72,21 +72,26 @@ const EARLIER =
 export async function noticeRestore(client: pg.ClientBase, known: KnownData): Promise<boolean> {
   for (let isRestored = false; ;) {
     const { reached } = known
-    const found = await readServer(client, known.process)
-    if (isRecorded(found, reached)) {
+    const found = await readFit(client, known)
+    if (isKnownServer(found, reached)) {
       known.note(found)
       return isRestored
     }
-    if (isRecorded(found, undefined) && isEarlier(found, reached)) throw new OtherData(EARLIER)
     isRestored = await inTransaction(client, () => decide(client, known))
   }
 }
 
+async function readFit(client: pg.ClientBase, { process, reached }: KnownData): Promise<DataRow> {
+  const found = await readData(client, process)
+  if (found.isRecorded && isEarlier(found, reached)) throw new OtherData(EARLIER)
+  return found
+}
+
 async function decide(client: pg.ClientBase, known: KnownData): Promise<boolean> {
   await client.query(LOCK)
-  const row = await readServer(client, known.process)
-  const isRestore = !isUnrecorded(row) && !isRecorded(row, known.reached)
-  if (isUnrecorded(row)) await recordServer(client, row)
+  const row = await readFit(client, known)
+  const isRestore = !row.isUnrecorded && !isKnownServer(row, known.reached)
+  if (row.isUnrecorded) await recordServer(client, row)
   else if (isRestore) await renew(client, row, known)
   return isRestore
 }
@@ -96,7 +101,7 @@ export async function declareRestored(databaseUrl: string): Promise<void> {
   await withConnection(databaseUrl, (client) =>
     inTransaction(client, async () => {
       await client.query(LOCK)
-      await renew(client, await readServer(client))
+      await renew(client, await readData(client))
     }),
   )
 }
@@ -104,12 +109,12 @@ export async function declareRestored(databaseUrl: string): Promise<void> {
 /** Records the server as the one that has the data. */
 export async function recordServer(
   client: pg.ClientBase,
-  { timeline, systemIdentifier }: Pick<ServerRow, 'timeline' | 'systemIdentifier'>,
+  { timeline, systemIdentifier }: Pick<DataRow, 'timeline' | 'systemIdentifier'>,
 ): Promise<void> {
   await client.query(RECORD, [timeline, systemIdentifier])
 }
 
-async function renew(client: pg.ClientBase, row: ServerRow, known?: KnownData): Promise<void> {
+async function renew(client: pg.ClientBase, row: DataRow, known?: KnownData): Promise<void> {
   type Times = { readonly nowMs: number; readonly lastBeatMs: number }
   const { nowMs, lastBeatMs } = await readRow<Times>(client, READ_TIMES)
   const id = randomBytes(ID_BYTES).toString('hex')

@@ -5,10 +5,10 @@ import type pg from 'pg'
 import { postponedError } from '../../domain/errors.ts'
 import { connectAlone, endConnection, prepared } from '../server/connection.ts'
 import type { Opening } from '../server/connection.ts'
-import { durabilityFault, isSameDurability } from '../server/durability.ts'
-import type { Durability } from '../server/durability.ts'
+import { durabilityFault, isSameDurability, READ_DURABILITY } from '../server/durability.ts'
+import type { Durability, DurabilityRow } from '../server/durability.ts'
 import { codeOf, isOfStatement, TRANSACTION_FAILED } from '../server/failures.ts'
-import { isRecorded, READ_SERVER } from '../server/recorded-server.ts'
+import { isKnownServer, READ_SERVER } from '../server/recorded-server.ts'
 import type { KnownData, ServerRow } from '../server/recorded-server.ts'
 
 /** The connection is lost, or the server ended it: unanswered statements may have had effect. */
@@ -107,11 +107,14 @@ export class CommitCheck {
   async begin(): Promise<void> {
     const { known, durability } = this.#with
     const { reached } = known
-    const [, { rows }] = await Promise.all([this.#session.send('BEGIN'), this.#readServer()])
+    const begun = this.#session.send('BEGIN')
+    const reading = this.#session.send<ServerRow>(READ_SERVER, [known.process])
+    const [, { rows }] = await Promise.all([begun, reading])
     this.#warnings = this.#session.warnings
     this.#before = rows[0]
     if (this.#before === undefined) throw new Error('BUG: the settings have no row')
-    if (!isRecorded(this.#before, reached)) throw new ConnectionLost('another server has the data')
+    if (!isKnownServer(this.#before, reached))
+      throw new ConnectionLost('another server has the data')
     const fault = durabilityFault(this.#before, durability)
     if (fault === undefined) return
     const detail = 'The database cannot keep measurements safely now.'
@@ -125,7 +128,7 @@ export class CommitCheck {
    */
   async commit(sent: readonly Promise<unknown>[]): Promise<void> {
     const committing = this.#session.send('COMMIT')
-    const reading = this.#readServer()
+    const reading = this.#session.send<DurabilityRow>(READ_DURABILITY)
     // All at once: an unhandled rejection would end the process.
     const [outcomes, [committed, after]] = await Promise.all([
       Promise.allSettled(sent),
@@ -139,10 +142,6 @@ export class CommitCheck {
     if (committed.status === 'fulfilled' && isSame && !isWarned) return
     const cause: unknown = committed.status === 'rejected' ? committed.reason : undefined
     throw new CommitUnknown('the outcome of a commit is not known', { cause })
-  }
-
-  #readServer(): Answer<ServerRow> {
-    return this.#session.send<ServerRow>(READ_SERVER, [this.#with.known.process])
   }
 }
 
