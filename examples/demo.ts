@@ -261,25 +261,25 @@ async function main(): Promise<void> {
   if (options.phone) {
     explanation.push(explainToPhones(await thermolog('user', 'link', OWNER, '--expires', '24h')))
   }
-  const simulated = async () => {
-    await simulatePast(target)
+  try {
+    await simulatePast(target, stopping.signal)
     process.stdout.write(explanation.join(''))
     openBrowser()
     await simulateNow(target, stopping.signal)
-  }
-  await simulated().catch((error: unknown) => {
+  } catch (error) {
     // The service may be gone before we are.
     if (!stopping.signal.aborted) throw error
-  })
-  closeProxy()
-  for (const service of services) service.kill('SIGTERM')
-  await ended
-  await provider.stop()
-  await database?.stop()
+  } finally {
+    closeProxy()
+    for (const service of services) service.kill('SIGTERM')
+    await ended
+    await provider.stop()
+    await database?.stop()
+  }
 }
 
-async function simulatePast(target: Target): Promise<void> {
-  await backfill(target, (share) => {
+async function simulatePast(target: Target, stopping: AbortSignal): Promise<void> {
+  await backfill(target, stopping, (share) => {
     process.stderr.write(`\rsending a year of measurements … ${Math.round(share * 100)} %`)
   })
   await nameSensors(target)
@@ -293,7 +293,7 @@ async function simulateNow(target: Target, stopping: AbortSignal): Promise<void>
   for (;;) {
     const areStored = await send()
     if (areStored !== wereStored) {
-      const state = areStored ? 'are stored' : 'wait: the service answered 503'
+      const state = areStored ? 'are stored' : 'wait: the service does not take them'
       process.stdout.write(`measurements ${state}\n`)
     }
     wereStored = areStored

@@ -63,18 +63,28 @@ interface Measurement {
 const FINE_DAYS = 8
 const DAYS = 365
 
-/** The past up to now; the same past again is the same events. */
-export async function backfill(target: Target, onShare: (share: number) => void): Promise<void> {
+/**
+ * Sends the past up to now; the same past again is the same events.
+ *
+ * @throws when it is `stopping` before that
+ */
+export async function backfill(
+  target: Target,
+  stopping: AbortSignal,
+  onShare: (share: number) => void,
+): Promise<void> {
   const all = [...pastMeasurements(Date.now())]
   for (let start = 0; start < all.length; start += BATCH_MAX) {
-    while (!(await send(target, all.slice(start, start + BATCH_MAX)))) await setTimeout(1_000)
+    while (!(await send(target, all.slice(start, start + BATCH_MAX)))) {
+      await setTimeout(1_000, undefined, { signal: stopping })
+    }
     onShare(Math.min(1, (start + BATCH_MAX) / all.length))
   }
 }
 
 /**
  * @returns what sends one measurement of each sensor that is not silent, now, after those that were
- *   answered 503; and says whether all are stored
+ *   not taken; and says whether all are stored
  */
 export function startFleet(target: Target): () => Promise<boolean> {
   const waiting: Measurement[] = []
@@ -152,16 +162,17 @@ async function send(
   { url, token }: Target,
   measurements: readonly Measurement[],
 ): Promise<boolean> {
-  const post = () =>
-    fetch(`${url}/api/v1/measurements/batch`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ measurements }),
-    })
-  // A process may have ended: another one has the same data.
-  const response = await post().catch(post)
-  const answer = await response.text()
-  if (!response.ok && response.status !== 503)
-    throw new Error(`the service answered ${response.status}: ${answer}`)
-  return response.ok
+  const request = {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ measurements }),
+  }
+  const answer = await fetch(`${url}/api/v1/measurements/batch`, request)
+    .then(async (response) => ({ response, text: await response.text() }))
+    // A process may have ended: another one has the same data.
+    .catch(() => undefined)
+  if (answer === undefined || answer.response.status === 503) return false
+  if (!answer.response.ok)
+    throw new Error(`the service answered ${answer.response.status}: ${answer.text}`)
+  return true
 }
