@@ -146,7 +146,7 @@ export async function openFiles(
   const committer = new SqliteSubmissionCommitter(channel, onJournalled)
   const submissions = new Submissions(
     { committer, progress, clock, clockWatch: clock, metrics, storage: disk, damaged },
-    { journalBytesMax, isStoreApart: config.influx !== undefined },
+    { journalBytesMax, isStoreEmbedded: config.influx === undefined },
   )
   closers.push(
     () => forwarding.close(),

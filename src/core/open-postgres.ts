@@ -106,7 +106,7 @@ export async function openDatabase(
   metrics.watch({ ...figuresOf, database: watch })
   const submissions = new Submissions(
     { committer, progress, clock, clockWatch: watch, metrics, storage: STORAGE, damaged },
-    { journalBytesMax, isStoreApart: true },
+    { journalBytesMax, isStoreEmbedded: false },
   )
   closers.push(() => submissions.close())
   const rateCounters = new PostgresRateCounters(of)

@@ -52,10 +52,10 @@ interface Collaborators {
 
 /**
  * Groups under way: one being looked up or committed, and one ready to follow it. With an embedded
- * store a third keeps the processors busy during the fsync; with an external store they have enough
- * to do.
+ * store a third keeps the processors busy during the fsync; with another store they have enough to
+ * do.
  */
-const GROUPS_IN_FLIGHT_MAX = { storeInside: 3, storeApart: 2 }
+const GROUPS_IN_FLIGHT_MAX = { storeEmbedded: 3, storeElsewhere: 2 }
 
 /**
  * A further group is sent early only if it is worth its own commit: this many measurements or,
@@ -82,13 +82,13 @@ export class Submissions {
    */
   constructor(
     collaborators: Collaborators,
-    settings: { readonly journalBytesMax: number; readonly isStoreApart: boolean },
+    settings: { readonly journalBytesMax: number; readonly isStoreEmbedded: boolean },
   ) {
     this.#with = collaborators
     this.#journalBytesMax = settings.journalBytesMax
-    const { storeApart, storeInside } = GROUPS_IN_FLIGHT_MAX
-    this.#groupsInFlightMax = settings.isStoreApart ? storeApart : storeInside
-    if (settings.isStoreApart) return
+    const { storeEmbedded, storeElsewhere } = GROUPS_IN_FLIGHT_MAX
+    this.#groupsInFlightMax = settings.isStoreEmbedded ? storeEmbedded : storeElsewhere
+    if (!settings.isStoreEmbedded) return
     const pace = new StorePace(collaborators.clock, () => this.#sendGroups())
     collaborators.progress.onReadable(() => pace.noteReadable())
     this.#pace = pace

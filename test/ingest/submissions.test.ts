@@ -109,6 +109,6 @@ function openSubmissions(committer: SubmissionCommitter): Submissions {
   const metrics = new PrometheusMetrics()
   return new Submissions(
     { committer, progress, clock, clockWatch: BELIEVED, metrics, storage, damaged },
-    { journalBytesMax: 1, isStoreApart: false },
+    { journalBytesMax: 1, isStoreEmbedded: true },
   )
 }

@@ -36,7 +36,7 @@ export function submissionsOver({ committer, figures: progress }: OpenData): Sub
       storage,
       damaged: new DamageList(),
     },
-    { journalBytesMax: Infinity, isStoreApart: true },
+    { journalBytesMax: Infinity, isStoreEmbedded: false },
   )
 }
 

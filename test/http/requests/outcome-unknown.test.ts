@@ -80,7 +80,7 @@ function openFace(): HttpServer {
       storage,
       damaged,
     },
-    { journalBytesMax: 1, isStoreApart: true },
+    { journalBytesMax: 1, isStoreEmbedded: false },
   )
   const principal: Principal = {
     user,
