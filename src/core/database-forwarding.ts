@@ -27,12 +27,13 @@ const FORWARDING = { batchMeasurementsMax: 8_000, isStoreApart: false }
 /** @param owner names this process */
 export function startForwarding(of: Collaborators, owner: string) {
   const { database } = of
-  const queue = new PostgresJournalQueue(of, owner)
+  const leases = new PostgresLeases(database)
+  const queue = new PostgresJournalQueue({ ...of, leases }, owner)
   const collaborators = {
     ...of,
     queue,
     jobs: createDeletionJobs(database),
-    leases: new PostgresLeases(database),
+    leases,
     writer: new PostgresMeasurementWriter(database),
     pause,
   }

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { connectAlone, OtherData } from '../../src/postgres/server/connection.ts'
 import { KnownData } from '../../src/postgres/server/recorded-server.ts'
 import { noticeRestore } from '../../src/postgres/server/restore.ts'
-import { BEAT } from '../support/lanes.ts'
+import { BEAT } from '../../src/postgres/server/server-watch.ts'
 import { newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 

@@ -10,9 +10,9 @@ import { connectAlone, OtherData } from '../../src/postgres/server/connection.ts
 import { Database } from '../../src/postgres/server/database.ts'
 import { KnownData } from '../../src/postgres/server/recorded-server.ts'
 import { declareRestored, noticeRestore } from '../../src/postgres/server/restore.ts'
-import { PostgresServerWatch } from '../../src/postgres/server/server-watch.ts'
+import { BEAT, PostgresServerWatch } from '../../src/postgres/server/server-watch.ts'
 import { systemClock } from '../../src/system/clock.ts'
-import { addUsers, ask, BEAT, newGuard, newLane, sendEvent, statusOf } from '../support/lanes.ts'
+import { addUsers, ask, newGuard, newLane, sendEvent, statusOf } from '../support/lanes.ts'
 import { RecordingLog } from '../support/log.ts'
 import { newDatabase, newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
@@ -108,10 +108,9 @@ describe('another server', () => {
   it('is noticed by a beat that it lacks, where it does not tell that it is another', async () => {
     const [one, other] = [await newProcess(), await newProcess()]
     await beat(one)
-    await ask(url, 'UPDATE beats SET at_ms = $1', THEN_MS)
     const older = await ask(url, 'SELECT * FROM beats')
     await beat(one)
-    await ask(url, 'UPDATE beats SET beat = $1', Number(older[0]?.['beat']))
+    await ask(url, 'UPDATE beats SET beat = $1, at_ms = $2', Number(older[0]?.['beat']), THEN_MS)
     // Who has not written since cannot know, and may go on for as long as it likes.
     for (let time = 0; time < 5; time++) await beat(other)
     await ask(url, 'DELETE FROM beats WHERE process = $1', other.process)

@@ -27,10 +27,6 @@ export function newGuard(known = new KnownData()): Guard {
   return { known, greet: async (client) => void (await noticeRestore(client, known)) }
 }
 
-/** A beat of the process `$1`. */
-export const BEAT = `
-  INSERT INTO beats AS b VALUES ($1, 1, 0) ON CONFLICT (process) DO UPDATE SET beat = b.beat + 1`
-
 /** Commits an event of a user. */
 export async function sendEvent(
   committer: PostgresSubmissionCommitter,

@@ -9,6 +9,7 @@ import { createDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
 import { Database } from '../../src/postgres/server/database.ts'
 import { PostgresForwardProgress } from '../../src/postgres/journal/forward-progress.ts'
 import { PostgresJournalQueue } from '../../src/postgres/journal/journal-queue.ts'
+import { PostgresLeases } from '../../src/postgres/shared/leases.ts'
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
 import { createAccounts } from '../../src/postgres/verify/accounts.ts'
 import { systemClock as clock } from '../../src/system/clock.ts'
@@ -61,7 +62,8 @@ export async function openProcess(
   const [log, metrics] = [new RecordingLog(), new PrometheusMetrics()]
   const onAwaited = () => undefined
   const progress = new PostgresForwardProgress({ database, clock, log, metrics, onAwaited })
-  const queue = new PostgresJournalQueue({ database, progress, clock, log }, owner)
+  const leases = new PostgresLeases(database)
+  const queue = new PostgresJournalQueue({ database, leases, progress, clock, log }, owner)
   const onJournalled = () => queue.notify()
   const lanes = { databaseUrl, ...guard, owner, durability: 'local', rules, lanes: 2 } as const
   const committer = new PostgresSubmissionCommitter(lanes, onJournalled)

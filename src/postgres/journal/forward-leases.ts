@@ -12,7 +12,6 @@ export interface LeasedStream {
   /** Different for each lease. */
   readonly fence: number
   claimedSeq: number
-  settledSeq: number
 }
 
 interface TakenRow {
@@ -58,7 +57,7 @@ export class ForwardLeases {
   async #takeOne(free: number): Promise<void> {
     for (const row of await this.#database.rows<TakenRow>(sql.TAKE_LEASE, [free, this.#owner])) {
       const { stream, fence, seq } = row
-      this.#held.set(stream, { stream, fence, claimedSeq: seq, settledSeq: seq })
+      this.#held.set(stream, { stream, fence, claimedSeq: seq })
     }
   }
 

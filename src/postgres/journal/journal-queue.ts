@@ -8,13 +8,12 @@ import { SECOND_MS } from '../../domain/time.ts'
 import type {
   ClaimedBatch,
   JournalBatch,
-  JournalPlace,
   JournalQueue,
   Written,
 } from '../../ports/journal-queue.ts'
+import type { Leases } from '../../ports/leases.ts'
 import type { Clock, Log } from '../../ports/system.ts'
 import type { Database, Sql } from '../server/database.ts'
-import { PostgresLeases } from '../shared/leases.ts'
 import { ForwardLeases } from './forward-leases.ts'
 import type { LeasedStream } from './forward-leases.ts'
 import type { PostgresForwardProgress } from './forward-progress.ts'
@@ -25,6 +24,7 @@ import * as sql from './journal-statements.ts'
 
 interface Collaborators {
   readonly database: Database
+  readonly leases: Leases
   readonly progress: PostgresForwardProgress
   readonly clock: Clock
   readonly log: Log
@@ -37,7 +37,6 @@ const LOOK_EVERY_MS = SECOND_MS / 4
 export class PostgresJournalQueue implements JournalQueue {
   readonly #with: Collaborators
   readonly #leases: ForwardLeases
-  readonly #taskLeases: PostgresLeases
   readonly #upkeep: NodeJS.Timeout
   #isClosed = false
   #wake: (() => void) | undefined
@@ -47,7 +46,6 @@ export class PostgresJournalQueue implements JournalQueue {
     const { database, clock } = collaborators
     this.#with = collaborators
     this.#leases = new ForwardLeases(database, clock, owner)
-    this.#taskLeases = new PostgresLeases(database)
     this.#upkeep = setInterval(() => void this.#tend(), UPKEEP_EVERY_MS).unref()
   }
 
@@ -58,13 +56,11 @@ export class PostgresJournalQueue implements JournalQueue {
 
   async claim(measurementsMax: number): Promise<ClaimedBatch | undefined> {
     return this.#persist(async () => {
-      const { database } = this.#with
-      const heads = await database.rows<JournalPlace>(sql.READ_HEADS)
-      const leased = await this.#nextStream(heads)
+      const leased = await this.#nextStream()
       if (leased === undefined) return undefined
       const { stream, fence, claimedSeq: seq } = leased
       const range = { stream, seq, throughSeq: Number.MAX_SAFE_INTEGER }
-      const batch = await readBatch(database, range, measurementsMax)
+      const batch = await readBatch(this.#with.database, range, measurementsMax)
       if (batch === undefined) return undefined
       leased.claimedSeq = batch.place.seq
       return { ...batch, place: { ...batch.place, fence } }
@@ -92,7 +88,6 @@ export class PostgresJournalQueue implements JournalQueue {
     )
     const leased = this.#leases.find(stream, fence)
     if (isOurs === true) {
-      if (leased !== undefined) leased.settledSeq = Math.max(leased.settledSeq, seq)
       progress.noteForwarded(batch.place, { ...written, count: batch.measurements.count })
     } else if (leased !== undefined) this.#leases.lose(leased)
   }
@@ -128,23 +123,20 @@ export class PostgresJournalQueue implements JournalQueue {
     }
   }
 
-  async #nextStream(heads: readonly JournalPlace[]): Promise<LeasedStream | undefined> {
+  async #nextStream(): Promise<LeasedStream | undefined> {
     await this.#leases.take(false)
-    const next = await this.#oldestStream(heads)
+    const next = await this.#oldestStream()
     if (next !== undefined) return next
     await this.#leases.take(true)
-    return this.#oldestStream(heads)
+    return this.#oldestStream()
   }
 
   /** The leased stream whose next row is the oldest. */
-  async #oldestStream(heads: readonly JournalPlace[]): Promise<LeasedStream | undefined> {
-    const last = new Map(heads.map(({ stream, seq }) => [stream, seq]))
+  async #oldestStream(): Promise<LeasedStream | undefined> {
     const { held } = this.#leases
-    const waiting = held.filter(({ stream, claimedSeq }) => (last.get(stream) ?? 0) > claimedSeq)
-    if (waiting.length === 0) return undefined
     const [oldest] = await this.#with.database.rows<{ stream: number }>(sql.NEXT_STREAM, [
-      waiting.map(({ stream }) => stream),
-      waiting.map(({ claimedSeq }) => claimedSeq),
+      held.map(({ stream }) => stream),
+      held.map(({ claimedSeq }) => claimedSeq),
     ])
     return held.find(({ stream }) => stream === oldest?.stream)
   }
@@ -173,7 +165,7 @@ export class PostgresJournalQueue implements JournalQueue {
   async #tend(): Promise<void> {
     try {
       await this.#leases.renew()
-      await pruneJournal({ database: this.#with.database, leases: this.#taskLeases })
+      await pruneJournal(this.#with)
     } catch (error) {
       this.#with.log.debug('cannot tend the journal now', { error: String(error) })
     }

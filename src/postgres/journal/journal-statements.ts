@@ -56,7 +56,7 @@ export const SET_ASIDE = `
   VALUES ($1, $2, $3, $4, $5, $6, $7)
   ON CONFLICT (sensor_id, measured_at_ms, tie_break_ns) DO NOTHING`
 
-/** The stream whose next row is the oldest. */
+/** The stream whose next row is the oldest; no row: none has a next one. */
 export const NEXT_STREAM = `
   SELECT held.stream_id AS stream
   FROM unnest($1::int[], $2::bigint[]) AS held (stream_id, seq)
@@ -77,8 +77,6 @@ export const READ_ROWS = `
     WINDOW by_seq AS (ORDER BY seq)) AS counted
   WHERE place = 1 OR total <= $4
   ORDER BY seq`
-
-export const READ_HEADS = 'SELECT stream_id AS stream, head AS seq FROM streams'
 
 /** Whether there are rows to claim: after those claimed by this process, or in free streams. */
 export const HAS_ROWS = `

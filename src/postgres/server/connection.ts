@@ -97,8 +97,9 @@ export function prepared(text: string, values: readonly unknown[]): pg.QueryConf
 export async function readRow<Row extends object>(
   client: pg.ClientBase,
   text: string,
+  values: unknown[] = [],
 ): Promise<Row> {
-  const { rows } = await client.query<Row & pg.QueryResultRow>(text)
+  const { rows } = await client.query<Row & pg.QueryResultRow>(text, values)
   if (rows[0] === undefined) throw new Error(`BUG: no row: ${text}`)
   return rows[0]
 }

@@ -19,7 +19,8 @@ export interface Guard {
 }
 
 const RESTORED =
-  'another server has the data and may lack what was acknowledged last: the store id is new'
+  'the data are a restored copy, or of another server, and may lack what was acknowledged last: ' +
+  'the store id is new'
 
 /** For the first connection: if it throws, the process does not start. */
 export function firstGreeting(known: KnownData, log: Log): Greeting {

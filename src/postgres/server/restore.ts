@@ -127,8 +127,8 @@ async function renew(client: pg.ClientBase, row: DataRow, known?: KnownData): Pr
   await client.query(MARK_GAPS, [randomUUID()])
   await client.query(END_LEASES)
   for (const { name, ...jump } of SEQUENCES) {
-    const { rows } = await client.query<{ lastId: number }>(READ_LAST_ID, [name])
-    await client.query(SET_LAST_ID, [name, idAfterRestore([rows[0]?.lastId ?? 0], jump)])
+    const { lastId } = await readRow<{ lastId: number }>(client, READ_LAST_ID, [name])
+    await client.query(SET_LAST_ID, [name, idAfterRestore([lastId], jump)])
   }
 }
 

@@ -6,6 +6,7 @@ import type pg from 'pg'
 import { DAY_MS, SECOND_MS } from '../../domain/time.ts'
 import type { DataIdentity } from '../../ports/control-reader.ts'
 import type { Clock, ClockDoubt, DatabaseState, DatabaseWatch, Log } from '../../ports/system.ts'
+import { readRow } from './connection.ts'
 import { unlessAway } from './database.ts'
 import type { Database } from './database.ts'
 import type { Durability } from './durability.ts'
@@ -38,7 +39,8 @@ interface Settings {
   readonly server: ServerState
 }
 
-const BEAT = `
+/** A beat of the process `$1`. */
+export const BEAT = `
   INSERT INTO beats AS b (process, beat, at_ms) VALUES ($1, 1, ${SERVER_TIME_MS})
   ON CONFLICT (process) DO UPDATE SET beat = b.beat + 1, at_ms = excluded.at_ms
   RETURNING beat, at_ms AS "atMs"`
@@ -160,10 +162,9 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
 async function beat(client: pg.ClientBase, { known, greet }: Guard): Promise<number> {
   await greet(client)
   const { reached } = known
-  const { rows } = await inTransaction(client, () =>
-    client.query<{ beat: number; atMs: number }>(BEAT, [known.process]),
+  const written = await inTransaction(client, () =>
+    readRow<{ beat: number; atMs: number }>(client, BEAT, [known.process]),
   )
-  const [{ beat: written, atMs } = { beat: 0, atMs: 0 }] = rows
-  if (reached !== undefined) known.noteBeat({ ...reached, beat: written })
-  return atMs
+  if (reached !== undefined) known.noteBeat({ ...reached, beat: written.beat })
+  return written.atMs
 }
