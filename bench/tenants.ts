@@ -1,8 +1,6 @@
 // A thousand tenants beside one, and batches that were sent before beside new ones.
 
-import { request as httpRequest } from 'node:http'
-import { text } from 'node:stream/consumers'
-import { operationsSocketPath } from '../src/socket/path.ts'
+import { connectServiceOf } from '../src/socket/client.ts'
 import { BATCH, CONNECTIONS, expectAll } from './batch-load.ts'
 import { StampedRequest } from './bodies.ts'
 import { runLoad } from './load.ts'
@@ -147,26 +145,10 @@ async function createTenants(service: MeasuredService): Promise<string[]> {
 
 /** A user more. @returns a token of theirs */
 export async function createTenant(service: MeasuredService, email: string): Promise<string> {
-  await operate(service, 'createUser', { email })
-  const order = { user: email, name: 'bench' }
-  const { token } = (await operate(service, 'createToken', order)) as { token: string }
+  const client = await connectServiceOf(service.dataDir)
+  if (client === undefined) throw new Error('the service has no socket')
+  await client.operations.run('user create', { email })
+  const { token } = await client.operations.run('token create', { user: email, name: 'bench' })
+  await client.close()
   return token
-}
-
-/** As the command line has it done, without a process for each. */
-function operate(service: MeasuredService, operation: string, args: object): Promise<unknown> {
-  const socketPath = operationsSocketPath(service.dataDir)
-  return new Promise((resolve, reject) => {
-    const path = `/operations/${operation}`
-    const request = httpRequest({ socketPath, path, method: 'POST' }, (response) => {
-      resolve(text(response).then((body) => readAnswer(operation, response.statusCode, body)))
-    })
-    request.on('error', reject)
-    request.end(JSON.stringify(args))
-  })
-}
-
-function readAnswer(operation: string, status: number | undefined, body: string): unknown {
-  if (status !== 200) throw new Error(`${operation}: ${body}`)
-  return (JSON.parse(body) as { data?: unknown }).data
 }

@@ -22,7 +22,7 @@ import { MemorySignInCodes } from './memory/sign-in-codes.ts'
 import { DOCUMENTS } from './openapi/audiences.ts'
 import { createDocument } from './openapi/document.ts'
 import { OidcIdentityProvider } from './oidc/identity-provider.ts'
-import { createOperations } from './operations/create-operations.ts'
+import { createOperations } from './commands/operations.ts'
 import { RefusedRetries } from './operations/refused-retries.ts'
 import { operationsSocketPath } from './socket/path.ts'
 import type { IdentityProvider } from './ports/identity.ts'
@@ -75,7 +75,7 @@ export interface Overrides {
 /** The service with its HTTP server and its socket. Owns DATA_DIR until it is stopped. */
 export async function createService(config: Config, overrides: Overrides = {}): Promise<Service> {
   const { clock: machine = systemClock } = overrides
-  const of = { level: config.logLevel, component: 'thermolog', form: logForm(1) }
+  const of = { level: config.logLevel, component: 'thermolog', form: logForm(process, 'stdout') }
   const log = overrides.log ?? createLog(machine, of, standardOutput)
   const core = await openEngine(config, { clock: machine, log, isForwarding: true })
   const { shared, cursorSecret } = await readState(core)

@@ -1,31 +1,44 @@
-// What the process was given: its environment, and the `.env` file in its working directory. Only
+// What a process was given: its environment, and the `.env` file in its working directory. Only
 // this file reads the environment.
 
 import { fstatSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { isatty } from 'node:tty'
 import { parseEnv } from 'node:util'
 import { ConfigError } from './config-settings.ts'
 import type { Environment } from './config-settings.ts'
+
+interface Stream {
+  readonly isTTY?: boolean
+  /** `undefined`: it is none of the process. */
+  readonly fd?: number
+}
+
+/** What settings depend on: `process`, or what a caller gives instead. */
+interface Process {
+  readonly env: Environment
+  readonly stdin: Stream
+  readonly stdout: Stream
+  readonly stderr: Stream
+}
 
 /**
  * The environment of the process, over the `.env` file in its working directory, unless it has the
  * settings of the service.
  */
-export function readEnvironment(): Environment {
-  const { ofTerminal, ofFile } = readBesides()
-  return { ...ofTerminal, ...ofFile, ...process.env }
+export function readEnvironment(of: Process): Environment {
+  const { ofTerminal, ofFile } = readBesides(of)
+  return { ...ofTerminal, ...ofFile, ...of.env }
 }
 
 /** What of `readEnvironment` is not from the environment itself: the file, or what it is. */
-export function readSources(): Environment {
-  const { ofTerminal, ofFile } = readBesides()
+export function readSources(of: Process): Environment {
+  const { ofTerminal, ofFile } = readBesides(of)
   return {
     ...allFrom(ofTerminal, 'default at a terminal'),
     ...allFrom(ofFile, resolve('.env')),
-    ...allFrom(process.env),
+    ...allFrom(of.env),
     // `NAME=FILE`, line by line.
-    ...parseEnv(process.env['SETTINGS_FROM'] ?? ''),
+    ...parseEnv(of.env['SETTINGS_FROM'] ?? ''),
   }
 }
 
@@ -34,32 +47,39 @@ function allFrom(values: Environment, source?: string): Environment {
 }
 
 /** Whether a command of root has the settings of the service that is installed. */
-function hasServiceSettings(): boolean {
-  return process.env['SETTINGS_FROM'] !== undefined
+function hasServiceSettings({ env }: Process): boolean {
+  return env['SETTINGS_FROM'] !== undefined
 }
 
 /**
  * What the units of that service have besides settings, `MemoryHigh`, `MemoryMax` and
  * `ListenStream`, which this user may not be allowed to read.
  */
-export function readServiceUnits(): Environment | undefined {
-  const units = process.env['SERVICE_UNITS']
+export function readServiceUnits({ env }: Process): Environment | undefined {
+  const units = env['SERVICE_UNITS']
   return units === undefined ? undefined : parseEnv(units)
 }
 
-function readBesides(): { readonly ofTerminal: Environment; readonly ofFile: Environment } {
+function readBesides(of: Process): {
+  readonly ofTerminal: Environment
+  readonly ofFile: Environment
+} {
   return {
     // What `info` would say there, `serve` says itself.
-    ofTerminal: logForm(1) === 'terminal' ? { LOG_LEVEL: 'warn' } : {},
-    ofFile: hasServiceSettings() ? {} : readEnvFile('.env'),
+    ofTerminal: logForm(of, 'stdout') === 'terminal' ? { LOG_LEVEL: 'warn' } : {},
+    ofFile: hasServiceSettings(of) ? {} : readEnvFile('.env'),
   }
 }
 
-/** What standard output (1) or error (2) is: journald, a terminal with a person, or anything. */
-export function logForm(stream: 1 | 2): 'journal' | 'terminal' | 'json' {
-  const { dev, ino } = fstatSync(stream)
-  if (process.env['JOURNAL_STREAM'] === `${dev}:${ino}`) return 'journal'
-  return isatty(0) && isatty(stream) ? 'terminal' : 'json'
+/** What standard output or error is: journald, a terminal with a person, or anything. */
+export function logForm(of: Process, name: 'stdout' | 'stderr'): 'journal' | 'terminal' | 'json' {
+  const { isTTY, fd } = of[name]
+  const journal = of.env['JOURNAL_STREAM']
+  if (journal !== undefined && fd !== undefined) {
+    const { dev, ino } = fstatSync(fd)
+    if (journal === `${dev}:${ino}`) return 'journal'
+  }
+  return isTTY === true && of.stdin.isTTY === true ? 'terminal' : 'json'
 }
 
 function readEnvFile(file: string): Environment {

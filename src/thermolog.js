@@ -76,9 +76,8 @@ async function runAsRoot() {
 
 async function run() {
   const { main } = await import('./cli/main.ts')
-  const exitCode = await main(process.argv.slice(2))
-  // It may have been set when output could not be written.
-  process.exitCode ||= exitCode
+  if (process.argv[2] === 'serve') process.title = 'thermolog'
+  process.exitCode = await main(process.argv.slice(2), process)
 }
 
 function refuse(error) {

@@ -1,161 +1,133 @@
-// `thermolog backup` and `thermolog restore`: all of DATA_DIR as one file, and back.
+// `thermolog backup`: all of DATA_DIR as one file.
 
-import type { Command } from 'commander'
+import { countReader, readText } from '../commands/arguments.ts'
+import { optional, required } from '../commands/command.ts'
+import type { Shown, Values } from '../commands/command.ts'
 import type { BackupManifest } from '../data-dir/read-backup.ts'
-import { grouped } from '../domain/grouped.ts'
-import { failed, usage } from '../operations/operations.ts'
+import { failed, usage } from '../operations/failure.ts'
 import { noteBackup } from '../system/last-backup.ts'
-import { countReader, example } from './arguments.ts'
+import { describeBackup, INSTEAD } from './describe-backup.ts'
+import { localCommand } from './local-command.ts'
+import { readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
 import { ByteProgress } from './terminal/progress.ts'
-import { counted, printJson, printNote, printText, readableTime } from './terminal/print.ts'
-import { readSettings, readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 const STDOUT = '-'
 
-/** Where a database has the data. */
-const INSTEAD = 'Use the backups of PostgreSQL: pg_dump, or its archive of the write-ahead log.'
-
-export function addCommands(program: Command): void {
-  program
-    .command('backup')
-    .description('write all of DATA_DIR to one file, whether the service runs or not')
-    .argument('<file>', 'the file to write, which must not exist yet; - is standard output')
-    .option(
-      '--keep <n>',
-      'write a dated file into the folder <file>, then delete all but the newest n of them',
-      countReader('--keep'),
-    )
-    .option('--json', 'print its manifest as JSON')
-    .action(backup)
-    .addHelpText('after', example('thermolog backup --keep 7 /var/backups/thermolog'))
-  program
-    .command('restore')
-    .description('restore a backup into an empty DATA_DIR')
-    .argument('<file>', 'a file written by `thermolog backup`')
-    .option(
-      '--revoke-tokens',
-      'revoke all tokens; otherwise tokens revoked since the backup work again',
-    )
-    .option('--json', 'print its manifest as JSON')
-    .action(restore)
-    .addHelpText(
-      'after',
-      example('DATA_DIR=./new thermolog restore thermolog-2026-11-20.tar --revoke-tokens'),
-    )
+const given = {
+  file: required(
+    '<file>',
+    'the file to write, which must not exist yet; - is standard output',
+    readText,
+  ),
+  keep: optional(
+    '--keep <n>',
+    'write a dated file into the folder <file>, then delete all but the newest n of them',
+    countReader('--keep'),
+  ),
 }
 
-interface BackupOptions {
-  readonly keep?: number
-  readonly json?: boolean
+type Order = Values<typeof given>
+
+export const commands = [
+  localCommand({
+    path: 'backup',
+    help: 'write all of DATA_DIR to one file, whether the service runs or not',
+    example: 'thermolog backup --keep 7 /var/backups/thermolog',
+    json: 'print its manifest as JSON',
+    arguments: given,
+    run: backup,
+    present: showBackup,
+  }),
+] as const
+
+interface Backup {
+  readonly file: string
+  readonly manifest: BackupManifest
+  readonly deleted: readonly string[]
+  /** Why no alert can tell that it was made. */
+  readonly unnoted?: string | undefined
 }
 
-async function backup(target: string, options: BackupOptions): Promise<void> {
-  if (target === STDOUT) refuseUnfitOutput(options)
-  const { keep, json } = options
-  const config = await readSettingsOfFiles(readSettingsWithData, INSTEAD)
-  const progress = new ByteProgress()
+async function backup(terminal: Terminal, order: Order, isJson?: boolean): Promise<Backup> {
+  if (order.file === STDOUT) refuseUnfitOutput(terminal, order, isJson)
+  const config = await readSettingsOfFiles(() => readSettingsWithData(terminal), INSTEAD)
+  const progress = new ByteProgress(terminal)
   try {
-    const { file, manifest, deleted } = await takeBackup(config, { target, keep }, progress)
-    progress.end()
-    if (json === true) printJson(manifest)
-    else if (target === STDOUT) printNote(`the backup is written: ${described(manifest)}`)
-    else printText(`${file} is written and verified: ${described(manifest)}`)
-    await noteTaken(config, manifest, target === STDOUT ? null : file)
-    if (deleted.length > 0) printNote(`deleted, as ${keep} are kept: ${deleted.join(', ')}`)
-    if (isElsewhere(manifest)) {
-      printNote(
-        `the measurements are in ${manifest.store}, which needs its own backup: take that first`,
-      )
-    }
+    const taken = await takeBackup(terminal, config, order, progress)
+    return { ...taken, unnoted: await noteTaken(config, taken) }
   } finally {
     progress.end()
   }
 }
 
 async function takeBackup(
+  { io }: Terminal,
   config: { readonly dataDir: string },
-  { target, keep }: { readonly target: string; readonly keep: number | undefined },
+  { file, keep }: Order,
   progress: ByteProgress,
-) {
+): Promise<Backup> {
   if (keep !== undefined) {
     const { keepBackups } = await import('../data-dir/kept-backups.ts')
-    return keepBackups(config, { folder: target, keep }, progress)
+    return keepBackups(config, { folder: file, keep }, progress)
   }
   const { streamBackup, writeBackup } = await import('../data-dir/backup.ts')
-  const manifest =
-    target === STDOUT
-      ? await streamBackup(config, putOut, progress)
-      : await writeBackup(config, target, progress)
-  return { file: target, manifest, deleted: [] }
+  const putOut = (bytes: Buffer) => written(io.stdout, bytes)
+  const manifest = await (file === STDOUT
+    ? streamBackup(config, putOut, progress)
+    : writeBackup(config, file, progress))
+  return { file, manifest, deleted: [] }
 }
 
-/** So that an alert can tell when backups have ended. */
+/** So that an alert can tell when backups have ended. @returns why it cannot */
 async function noteTaken(
   { dataDir }: { readonly dataDir: string },
-  { taken_at }: BackupManifest,
-  file: string | null,
-): Promise<void> {
+  { file, manifest }: Backup,
+): Promise<string | undefined> {
   try {
-    await noteBackup(dataDir, { taken_at, file })
+    const { taken_at } = manifest
+    await noteBackup(dataDir, { taken_at, file: file === STDOUT ? null : file })
+    return undefined
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    printNote(`nothing in DATA_DIR says that this backup was made: ${reason}`)
+    return error instanceof Error ? error.message : String(error)
   }
 }
 
-function refuseUnfitOutput({ keep, json }: BackupOptions): void {
+function refuseUnfitOutput({ io }: Terminal, { keep }: Order, isJson = false): void {
   if (keep !== undefined) throw usage('--keep wants a folder, not -')
-  if (json === true) throw usage('--json and the backup cannot both go to standard output')
-  if (process.stdout.isTTY) {
+  if (isJson) throw usage('--json and the backup cannot both go to standard output')
+  if (io.stdout.isTTY === true) {
     throw usage('a backup is not for a terminal', 'Write it to a pipe, or name a file.')
   }
 }
 
-function putOut(bytes: Buffer): Promise<void> {
+function written(stdout: Terminal['io']['stdout'], bytes: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
-    process.stdout.write(bytes, (error) => {
+    stdout.write(bytes, (error) => {
       if (error == null) resolve()
       else reject(failed(`the backup is incomplete: standard output: ${error.message}`))
     })
   })
 }
 
-interface RestoreOptions {
-  readonly revokeTokens?: boolean
-  readonly json?: boolean
-}
-
-async function restore(file: string, { revokeTokens, json }: RestoreOptions): Promise<void> {
-  const config = await readSettingsOfFiles(readSettings, INSTEAD)
-  const { restoreBackup } = await import('../data-dir/restore.ts')
-  const progress = new ByteProgress()
-  try {
-    const order = { isRevoking: revokeTokens === true, progress }
-    const { manifest, liveTokens } = await restoreBackup(config, file, order)
-    progress.end()
-    const takenAt = readableTime(manifest.taken_at)
-    if (json === true) printJson(manifest)
-    else printText(`restored into ${config.dataDir}: ${described(manifest)}, taken at ${takenAt}`)
-    if (liveTokens > 0) {
-      printNote(
-        'tokens work as when the backup was taken, even if revoked since ' +
-          `(${grouped(liveTokens)} in all; --revoke-tokens revokes them)`,
-      )
-    }
-  } finally {
-    progress.end()
+function showBackup(
+  { file, manifest, deleted, unnoted }: Backup,
+  { file: to, keep }: Order,
+): Shown {
+  const isStream = to === STDOUT
+  const content = describeBackup(manifest)
+  return {
+    json: manifest,
+    lines: isStream ? [] : [`${file} is written and verified: ${content}`],
+    notes: [
+      ...(isStream ? [`the backup is written: ${content}`] : []),
+      ...(unnoted === undefined
+        ? []
+        : [`nothing in DATA_DIR says that this backup was made: ${unnoted}`]),
+      ...(deleted.length > 0 ? [`deleted, as ${keep} are kept: ${deleted.join(', ')}`] : []),
+      ...(manifest.files['measurements.db'] === undefined
+        ? [`the measurements are in ${manifest.store}, which needs its own backup: take that first`]
+        : []),
+    ],
   }
-}
-
-function described({ files }: BackupManifest): string {
-  const { users, sensors = 0, journal_measurements: journalled = 0 } = files['control.db'] ?? {}
-  if (users === undefined) return 'files of an older version'
-  const stored = files['measurements.db']?.['measurements']
-  const measurements = counted(stored ?? journalled, 'measurement')
-  const where = stored === undefined ? ' in the journal' : ''
-  return `${counted(users, 'user')}, ${counted(sensors, 'sensor')}, ${measurements}${where}`
-}
-
-function isElsewhere({ files }: BackupManifest): boolean {
-  return files['measurements.db'] === undefined
 }

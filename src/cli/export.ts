@@ -2,78 +2,78 @@
 
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Command } from 'commander'
+import { choiceReader, idsReader, readEmail, timeReader } from '../commands/arguments.ts'
+import { optional, required, several } from '../commands/command.ts'
+import type { Values } from '../commands/command.ts'
 import type { ExportSource } from '../data-dir/export.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import { formatInstant } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
-import { checkEmail } from '../operations/check-arguments.ts'
 import { exportText } from '../operations/export-measurements.ts'
 import type { ExportedSensor, ExportFormat } from '../operations/export-measurements.ts'
-import { failed, usage } from '../operations/operations.ts'
-import { choiceReader, example, idsReader, timeReader } from './arguments.ts'
-import { connectService, onceFree } from './open-operations.ts'
+import { failed, usage } from '../operations/failure.ts'
+import { localCommand } from './local-command.ts'
+import { connectService, onceFree } from './operator-command.ts'
 import { Progress } from './terminal/progress.ts'
 import { readSettingsWithData } from './read-settings.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 const FORMATS: readonly ExportFormat[] = ['csv', 'ndjson']
-const readIds = idsReader('thermolog sensor list --user …')
-const readFrom = timeReader('--from')
-const readTo = timeReader('--to')
-const readFormat = choiceReader('--format', FORMATS)
-
-interface ExportOptions {
-  readonly user: string
-  readonly sensor?: readonly number[]
-  readonly from?: number
-  readonly to?: number
-  readonly format: ExportFormat
-}
-
 /** All instants that a measurement can have. */
 const ALWAYS: TimeRange = { startMs: -62_135_596_800_000, stopMs: 253_402_300_800_000 }
 
-export function addCommands(program: Command): void {
-  program
-    .command('export')
-    .description(
-      "print the measurements of a user's sensors, as submitted, in a form that `import` reads; " +
-        'importing it where it came from adds nothing',
-    )
-    .requiredOption('--user <address>', 'e-mail address of the owner')
-    .option(
-      '--sensor <id>',
-      'only this sensor, see `thermolog sensor list`; repeat it for several',
-      readIds,
-    )
-    .option('--from <time>', 'first time, such as 2026-11-20T10:15:00Z or 2026-11-20', readFrom)
-    .option('--to <time>', 'time to stop before', readTo)
-    .option('--format <format>', 'csv or ndjson; default: csv', readFormat, 'csv')
-    .action(exportMeasurements)
-    .addHelpText(
-      'after',
-      example('thermolog export --user a@example.org --from 2026-01-01T00:00:00Z > 2026.csv'),
-    )
+const given = {
+  user: required('--user <address>', 'e-mail address of the owner', readEmail),
+  sensor: several(
+    '--sensor <id>',
+    'only this sensor, see `thermolog sensor list`; repeat it for several',
+    idsReader('thermolog sensor list --user …'),
+  ),
+  from: optional(
+    '--from <time>',
+    'first time, such as 2026-11-20T10:15:00Z or 2026-11-20',
+    timeReader('--from'),
+  ),
+  to: optional('--to <time>', 'time to stop before', timeReader('--to')),
+  format: optional(
+    '--format <format>',
+    'csv or ndjson; default: csv',
+    choiceReader('--format', FORMATS),
+  ),
 }
 
-async function exportMeasurements(options: ExportOptions): Promise<void> {
-  const config = await readSettingsWithData()
-  const range = { startMs: options.from ?? ALWAYS.startMs, stopMs: options.to ?? ALWAYS.stopMs }
+type Order = Values<typeof given>
+
+export const commands = [
+  localCommand({
+    path: 'export',
+    help:
+      "print the measurements of a user's sensors, as submitted, in a form that `import` reads; " +
+      'importing it where it came from adds nothing',
+    example: 'thermolog export --user a@example.org --from 2026-01-01T00:00:00Z > 2026.csv',
+    arguments: given,
+    run: exportMeasurements,
+  }),
+] as const
+
+async function exportMeasurements(terminal: Terminal, order: Order): Promise<void> {
+  const config = await readSettingsWithData(terminal)
+  const range = { startMs: order.from ?? ALWAYS.startMs, stopMs: order.to ?? ALWAYS.stopMs }
   if (range.startMs >= range.stopMs) {
     const times = `${formatInstant(range.startMs)}, ${formatInstant(range.stopMs)}`
     throw usage(`--from must be before --to, not ${times}`)
   }
   const { openExport } = await import('../data-dir/export.ts')
-  const source = await onceFree(async () => {
+  const source = await onceFree(terminal, async () => {
     const service = await connectService(config)
     await service?.close()
     return openExport(config, { isServiceRunning: service !== undefined })
   })
   try {
-    const chosen = await chosenSensors(source, options)
+    const chosen = await chosenSensors(source, order)
     await source.untilReadable(chosen)
     const sensors = await described(source, chosen, range)
-    await print(source, sensors, { range, format: options.format })
+    await print(terminal, source, sensors, { range, format: order.format ?? 'csv' })
     await refuseMissing(source, sensors, range)
   } finally {
     await source.close()
@@ -82,9 +82,9 @@ async function exportMeasurements(options: ExportOptions): Promise<void> {
 
 async function chosenSensors(
   { control }: ExportSource,
-  { user: email, sensor: ids }: ExportOptions,
+  { user: email, sensor: ids }: Order,
 ): Promise<readonly Sensor[]> {
-  const user = await control.findUser(checkEmail(email))
+  const user = await control.findUser(email)
   if (user === undefined)
     throw failed(`no user has the address ${email}`, 'See `thermolog user list`.')
   const sensors = await control.listSensors(user.id)
@@ -109,16 +109,18 @@ function described(
 }
 
 async function print(
+  terminal: Terminal,
   { reader }: ExportSource,
   sensors: readonly ExportedSensor[],
   form: { readonly range: TimeRange; readonly format: ExportFormat },
 ): Promise<void> {
   const counts = sensors.flatMap(({ days }) => days.map(({ measurements }) => measurements))
   const total = counts.reduce((sum, count) => sum + count, 0)
-  const progress = new Progress(total, 'measurements')
+  const progress = new Progress(terminal, total, 'measurements')
   progress.begin('exporting')
   // On a terminal, the printed measurements themselves show the progress.
-  const isShown = process.stderr.isTTY && !process.stdout.isTTY
+  const { stdout } = terminal.io
+  const isShown = terminal.isWatched && stdout.isTTY !== true
   const onMeasurements = (measurements: number) => {
     progress.advance(measurements)
     if (isShown) progress.count(measurements)
@@ -127,7 +129,7 @@ async function print(
     highWaterMark: 1,
   })
   try {
-    await pipeline(text, process.stdout, { end: false })
+    await pipeline(text, stdout, { end: false })
   } catch (error) {
     // The reader may stop early, as `head` does.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error

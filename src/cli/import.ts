@@ -1,12 +1,13 @@
 // `thermolog import`: measurements of a CSV or NDJSON file, into the history of a user's sensors.
 
 import { stat } from 'node:fs/promises'
-import type { Command } from 'commander'
-import { grouped } from '../domain/grouped.ts'
-import { checkSerialNumber } from '../operations/check-arguments.ts'
-import { failed, usage } from '../operations/operations.ts'
-import type { Operations } from '../operations/operations.ts'
-import { choiceReader, example } from './arguments.ts'
+import { choiceReader, readEmail, readText } from '../commands/arguments.ts'
+import { flag, optional, required } from '../commands/command.ts'
+import type { Shown, Values } from '../commands/command.ts'
+import type { Operations } from '../commands/operations.ts'
+import { counted, grouped } from '../domain/grouped.ts'
+import { failed, usage } from '../operations/failure.ts'
+import { checkSerialNumber } from '../operations/serial-number.ts'
 import { fileSource, streamSource } from './import/byte-source.ts'
 import { findColumns } from './import/columns.ts'
 import type { LocalTimes } from './import/local-times.ts'
@@ -19,89 +20,97 @@ import { RejectsFile } from './import/rejects-file.ts'
 import { findBadLines, storeFile } from './import/store-file.ts'
 import type { BadLines, ImportJob, ImportTotals } from './import/store-file.ts'
 import type { TemperatureUnit } from './import/temperature-unit.ts'
-import { withOperations } from './open-operations.ts'
-import { counted, printJson, printNote, printText } from './terminal/print.ts'
+import { localCommand } from './local-command.ts'
+import { withOperations } from './operator-command.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 const STANDARD_INPUT = '-'
 const UNITS: readonly TemperatureUnit[] = ['C', 'F', 'K']
-const readUnit = choiceReader('--unit', UNITS)
 
-interface ImportOptions {
-  readonly user: string
-  readonly sn?: string
-  readonly rejects?: string
-  readonly timezone?: string
-  readonly unit?: TemperatureUnit
-  readonly columnTimestamp?: string
-  readonly columnTemp?: string
-  readonly columnSn?: string
-  readonly columnEventId?: string
-  readonly keepEqual?: boolean
-  readonly json?: boolean
+const given = {
+  file: required(
+    '<file>',
+    'CSV with a header row, or one JSON object per line; - is standard input',
+    readText,
+  ),
+  user: required('--user <address>', 'e-mail address of the owner of the sensors', readEmail),
+  sn: optional(
+    '--sn <serial number>',
+    'serial number for all rows, if the file has no such column',
+    checkSerialNumber,
+  ),
+  rejects: optional(
+    '--rejects <file>',
+    'write bad lines to this file and store the rest',
+    readText,
+  ),
+  timezone: optional(
+    '--timezone <zone>',
+    'the zone of times without one, such as Europe/Berlin',
+    readText,
+  ),
+  unit: optional(
+    '--unit <unit>',
+    'C (default), F or K: of the temperatures',
+    choiceReader('--unit', UNITS),
+  ),
+  columnTimestamp: optional('--column-timestamp <name>', 'the column with the time', readText),
+  columnTemp: optional('--column-temp <name>', 'the column with the temperature', readText),
+  columnSn: optional('--column-sn <name>', 'the column with the serial number', readText),
+  columnEventId: optional('--column-event-id <name>', 'the column with the event id', readText),
+  keepEqual: flag('--keep-equal', 'do not compare with what is stored: only event ids decide'),
 }
 
-export function addCommands(program: Command): void {
-  program
-    .command('import')
-    .description(
-      'import measurements from CSV or NDJSON; importing a file again, or an export, adds nothing',
-    )
-    .argument('<file>', 'CSV with a header row, or one JSON object per line; - is standard input')
-    .requiredOption('--user <address>', 'e-mail address of the owner of the sensors')
-    .option('--sn <serial number>', 'serial number for all rows, if the file has no such column')
-    .option('--rejects <file>', 'write bad lines to this file and store the rest')
-    .option('--timezone <zone>', 'the zone of times without one, such as Europe/Berlin')
-    .option('--unit <unit>', 'C (default), F or K: of the temperatures', readUnit)
-    .option('--column-timestamp <name>', 'the column with the time')
-    .option('--column-temp <name>', 'the column with the temperature')
-    .option('--column-sn <name>', 'the column with the serial number')
-    .option('--column-event-id <name>', 'the column with the event id')
-    .option('--keep-equal', 'do not compare with what is stored: only event ids decide')
-    .option('--json', 'print JSON')
-    .action(importFile)
-    .addHelpText(
-      'after',
-      example('thermolog import 2025.csv --user a@example.org --sn buoy --rejects bad.csv'),
-    )
-}
+type Order = Values<typeof given>
 
-async function importFile(file: string, options: ImportOptions): Promise<void> {
+export const commands = [
+  localCommand({
+    path: 'import',
+    help:
+      'import measurements from CSV or NDJSON; ' +
+      'importing a file again, or an export, adds nothing',
+    example: 'thermolog import 2025.csv --user a@example.org --sn buoy --rejects bad.csv',
+    json: 'print JSON',
+    arguments: given,
+    run: importFile,
+    present: showTotals,
+  }),
+] as const
+
+async function importFile(terminal: Terminal, order: Order): Promise<ImportTotals> {
+  const { file, user, sn: serialNumber, rejects, keepEqual: keepsEqual } = order
   const isStream = file === STANDARD_INPUT
   const bytes = isStream ? undefined : (await regularFile(file)).size
-  if (isStream && options.rejects === undefined) {
+  if (isStream && rejects === undefined) {
     throw usage(
       'standard input can be read only once',
       'Add --rejects FILE, or save the data to a file first.',
     )
   }
   const source = await openRecords(
-    isStream ? streamSource('standard input', process.stdin) : fileSource(file),
+    isStream ? streamSource('standard input', terminal.io.stdin) : fileSource(file),
   )
-  const serialNumber = options.sn === undefined ? undefined : checkSerialNumber(options.sn)
-  const form = await readForm(source, options, serialNumber !== undefined)
-  const totals = await withOperations(async (operations) => {
-    const { user, keepEqual: keepsEqual = false } = options
-    const rules = await operations.importRules({ user })
-    const passes = options.rejects === undefined ? 2 : 1
-    const progress = new Progress(bytes && bytes * passes, 'lines')
+  const form = await readForm(source, order)
+  return withOperations(terminal, async (operations) => {
+    const rules = await operations.importRules(user)
+    const passes = rejects === undefined ? 2 : 1
+    const progress = new Progress(terminal, bytes && bytes * passes, 'lines')
     const job = { user, source, ...form, serialNumber, rules, keepsEqual, progress }
     try {
-      return await runPasses(job, operations, { file, rejects: options.rejects })
+      return await runPasses(job, operations, { file, rejects })
     } finally {
       progress.end()
     }
   })
-  report(totals, options)
 }
 
 /** How the cells of the file are to be read. */
 async function readForm(
   { columns: names, delimiter }: RecordSource,
-  options: ImportOptions,
-  hasOneSensor: boolean,
+  order: Order,
 ): Promise<Omit<ReaderSettings, 'serialNumber'>> {
-  const { timezone, unit } = options
-  const columns = findColumns(names, namedColumns(options), hasOneSensor, unit)
+  const { timezone, unit } = order
+  const columns = findColumns(names, namedColumns(order), order.sn !== undefined, unit)
   if (timezone !== undefined && columns.isUtc) {
     throw usage(`the column "${columns.names.timestamp}" is in UTC`, 'Leave out --timezone.')
   }
@@ -153,13 +162,12 @@ async function regularFile(file: string): Promise<{ size: number; mtimeMs: numbe
   throw usage(`${file} is not a regular file`, 'Name a file, or - for standard input.')
 }
 
-function namedColumns(options: ImportOptions) {
-  const { columnTimestamp, columnTemp, columnSn, columnEventId } = options
+function namedColumns({ columnTimestamp, columnTemp, columnSn, columnEventId }: Order) {
   return {
-    ...(columnTimestamp === undefined ? {} : { timestamp: columnTimestamp }),
-    ...(columnTemp === undefined ? {} : { temp: columnTemp }),
-    ...(columnSn === undefined ? {} : { sn: columnSn }),
-    ...(columnEventId === undefined ? {} : { eventId: columnEventId }),
+    ...(columnTimestamp !== undefined && { timestamp: columnTimestamp }),
+    ...(columnTemp !== undefined && { temp: columnTemp }),
+    ...(columnSn !== undefined && { sn: columnSn }),
+    ...(columnEventId !== undefined && { eventId: columnEventId }),
   }
 }
 
@@ -169,20 +177,19 @@ function refuseBadLines(bad: BadLines): void {
   throw failed(message, 'Fix the file, or add --rejects FILE to store the rest.')
 }
 
-function report(totals: ImportTotals, options: ImportOptions): void {
+function showTotals(totals: ImportTotals, { rejects }: Order): Shown {
   const { conflicts, rejected, ...stored } = totals
-  if (options.json === true) {
-    printJson({ ...stored, conflicts: conflicts.count, rejected: rejected.count })
-  } else {
-    const counts = `${grouped(stored.created)} created, ${counted(stored.duplicates, 'duplicate')}`
-    const rest = `${counted(conflicts.count, 'conflict')}, ${grouped(rejected.count)} rejected`
-    printText(`${counted(stored.lines, 'line')} read: ${counts}, ${rest}`)
-  }
+  const counts = `${grouped(stored.created)} created, ${counted(stored.duplicates, 'duplicate')}`
+  const rest = `${counted(conflicts.count, 'conflict')}, ${grouped(rejected.count)} rejected`
   const bad = [rejected, conflicts].filter(({ count }) => count > 0)
-  if (options.rejects !== undefined) {
-    for (const some of bad) printNote(describe(some))
-  } else if (conflicts.count > 0) {
-    throw failed(`${counted(conflicts.count, 'line')} not stored\n${describe(conflicts)}`)
+  const isComplete = rejects !== undefined || conflicts.count === 0
+  return {
+    json: { ...stored, conflicts: conflicts.count, rejected: rejected.count },
+    lines: [`${counted(stored.lines, 'line')} read: ${counts}, ${rest}`],
+    notes: rejects === undefined ? [] : bad.map(describe),
+    ...(!isComplete && {
+      failure: failed(`${counted(conflicts.count, 'line')} not stored\n${describe(conflicts)}`),
+    }),
   }
 }
 

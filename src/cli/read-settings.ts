@@ -6,17 +6,16 @@ import { readEnvironment, readSources } from '../config-environment.ts'
 import { ConfigError } from '../config-settings.ts'
 import { examineSettings, loadConfig } from '../config.ts'
 import type { Config, SettingsReport } from '../config.ts'
-import { usage } from '../operations/operations.ts'
-import { say } from './say.ts'
-import { printNote } from './terminal/print.ts'
+import { usage } from '../operations/failure.ts'
 import { hasData, refuseUnfitDataDir } from '../system/data-dir.ts'
 import { ownServiceUnit, setsDataDir } from '../system/service-unit.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 /** @throws ConfigError @throws UnfitDataDir */
-export async function readSettings(): Promise<Config> {
-  const environment = readEnvironment()
+export async function readSettings(terminal: Terminal): Promise<Config> {
+  const environment = readEnvironment(terminal.io)
   const config = loadConfig(environment, (warning) => {
-    say(`warning: ${warning}`, 'warn')
+    terminal.say(`warning: ${warning}`, 'warn')
   })
   if (config.database !== undefined) return config
   if ((environment['DATA_DIR'] ?? '') === '') refuseWhereServiceHasAnother()
@@ -25,12 +24,12 @@ export async function readSettings(): Promise<Config> {
 }
 
 /** What is right and wrong with the settings; nothing is opened. */
-export function reportOnSettings(): SettingsReport {
+export function reportOnSettings({ io }: Terminal): SettingsReport {
   try {
-    const environment = readEnvironment()
+    const environment = readEnvironment(io)
     const { DATA_DIR = '', DATABASE_URL = '', DATABASE_URL_FILE = '' } = environment
     if (DATA_DIR + DATABASE_URL + DATABASE_URL_FILE === '') refuseWhereServiceHasAnother()
-    return examineSettings(environment, readSources())
+    return examineSettings(environment, readSources(io))
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return { config: undefined, problems: error.problems, warnings: [], understood: [] }
@@ -49,10 +48,10 @@ function refuseWhereServiceHasAnother(): void {
 }
 
 /** For commands that may start a new DATA_DIR: a person who stands elsewhere sees where it is. */
-export async function readSettingsOfFirst(): Promise<Config> {
-  const config = await readSettings()
+export async function readSettingsOfFirst(terminal: Terminal): Promise<Config> {
+  const config = await readSettings(terminal)
   const isNew = config.database === undefined && !(await hasData(config.dataDir))
-  if (isNew && process.stderr.isTTY) printNote(`Data are kept in ${resolve(config.dataDir)}`)
+  if (isNew && terminal.isWatched) terminal.note(`Data are kept in ${resolve(config.dataDir)}`)
   return config
 }
 
@@ -61,8 +60,8 @@ export async function readSettingsOfFirst(): Promise<Config> {
  *
  * @throws OperationError if DATA_DIR has no data
  */
-export async function readSettingsWithData(): Promise<Config> {
-  const config = await readSettings()
+export async function readSettingsWithData(terminal: Terminal): Promise<Config> {
+  const config = await readSettings(terminal)
   if (config.database === undefined) await refuseNoData(config)
   return config
 }
@@ -72,8 +71,8 @@ export async function readSettingsWithData(): Promise<Config> {
  *
  * @throws OperationError if DATA_DIR has no data
  */
-export async function readSettingsOfDataDir(): Promise<Config> {
-  const config = await readSettings()
+export async function readSettingsOfDataDir(terminal: Terminal): Promise<Config> {
+  const config = await readSettings(terminal)
   await refuseNoData(config)
   return config
 }

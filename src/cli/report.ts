@@ -6,40 +6,45 @@ import type { Command } from 'commander'
 import { ConfigError } from '../config-settings.ts'
 import { UnfitSettings } from '../config.ts'
 import { OtherFormat } from '../domain/errors.ts'
-import { failureOf } from '../operations/operations.ts'
+import { failureOf } from '../operations/failure.ts'
 import { UnfitDataDir } from '../system/data-dir.ts'
-import { say } from './say.ts'
-import { asTypedHere } from './terminal/print.ts'
+import { asTypedHere } from './terminal/terminal.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 export const DONE = 0
 export const FAILED = 1
 const WRONG_USAGE = 2
 
-/**
- * Prints on standard error why a command has failed.
- *
- * @param args what was typed
- * @returns the exit code
- */
-export function report(error: unknown, program: Command, args: readonly string[]): number {
-  if (error instanceof CommanderError) return reportUsage(error, program, args)
-  if (isOfSettings(error)) return fail(error.message, WRONG_USAGE)
-  const failure = failureOf(error)
-  if (failure === undefined) return fail(describe(error), FAILED)
-  const hint = failure.hint === undefined ? '' : `\n${failure.hint}`
-  return fail(`${failure.message}${hint}`, failure.kind === 'usage' ? WRONG_USAGE : FAILED)
+interface Failed {
+  readonly terminal: Terminal
+  readonly program: Command
+  /** What was typed. */
+  readonly args: readonly string[]
 }
 
-function reportUsage(error: CommanderError, program: Command, args: readonly string[]): number {
+/**
+ * Says on standard error why a command has failed.
+ *
+ * @returns the exit code
+ */
+export function report(error: unknown, of: Failed): number {
+  if (error instanceof CommanderError) return reportUsage(error, of)
+  const { terminal } = of
+  if (isOfSettings(error)) return fail(terminal, error.message, WRONG_USAGE)
+  const failure = failureOf(error)
+  if (failure === undefined) return fail(terminal, describe(error), FAILED)
+  const hint = failure.hint === undefined ? '' : `\n${failure.hint}`
+  const exitCode = failure.kind === 'usage' ? WRONG_USAGE : FAILED
+  return fail(terminal, `${failure.message}${hint}`, exitCode)
+}
+
+function reportUsage(error: CommanderError, { terminal, program, args }: Failed): number {
   // Help and version have been printed.
   if (error.exitCode === 0) return DONE
   if (error.code === 'commander.help') return WRONG_USAGE
   const [message = '', guess = ''] = error.message.replace(/^error: /, '').split('\n')
-  const command = pathOf(program, args).join(' ')
-  return fail(
-    `${message}\n${guess.replace(/^\((.*)\)$/, '$1 ')}See ${command} --help.`,
-    WRONG_USAGE,
-  )
+  const see = `See ${pathOf(program, args).join(' ')} --help.`
+  return fail(terminal, `${message}\n${guess.replace(/^\((.*)\)$/, '$1 ')}${see}`, WRONG_USAGE)
 }
 
 /** The names of the commands in the arguments, as far as they exist. */
@@ -62,7 +67,7 @@ function describe(error: unknown): string {
   return isOurs ? (error.stack ?? error.message) : error.message
 }
 
-function fail(message: string, exitCode: number): number {
-  say(asTypedHere(message), 'error')
+function fail(terminal: Terminal, message: string, exitCode: number): number {
+  terminal.say(asTypedHere(message), 'error')
   return exitCode
 }

@@ -4,46 +4,48 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { linkUrl } from '../access/sign-in-links.ts'
-import type { Command } from 'commander'
 import { logForm } from '../config-environment.ts'
 import type { Config } from '../config.ts'
 import { DataDirInUse, OtherFormat } from '../domain/errors.ts'
 import { isOfThisMachine } from '../domain/secure-url.ts'
-import { failed, OperationError } from '../operations/operations.ts'
+import { failed, OperationError } from '../operations/failure.ts'
 import { listenFailure } from '../system/listen-failure.ts'
 import { ServiceManager } from '../system/service-manager.ts'
-import { example } from './arguments.ts'
-import { connectService, onceFree } from './open-operations.ts'
+import { localCommand } from './local-command.ts'
+import { connectService, onceFree } from './operator-command.ts'
 import { readSettings } from './read-settings.ts'
 import { namedUrl, qrCode } from './terminal/link.ts'
+import type { Terminal } from './terminal/terminal.ts'
 import type { Service } from '../compose.ts'
 
-export function addCommands(program: Command): void {
-  program
-    .command('serve')
-    .description('run the service until SIGTERM or SIGINT, with settings from the environment')
-    .addHelpText('after', example('PORT=8080 DATA_DIR=./data thermolog serve'))
-    .action(serve)
-}
+export const commands = [
+  localCommand({
+    path: 'serve',
+    help: 'run the service until SIGTERM or SIGINT, with settings from the environment',
+    example: 'PORT=8080 DATA_DIR=./data thermolog serve',
+    arguments: {},
+    run: serve,
+  }),
+] as const
 
-async function serve(): Promise<void> {
-  process.title = 'thermolog'
-  const config = await readSettings()
+async function serve(terminal: Terminal): Promise<void> {
+  const config = await readSettings(terminal)
   const manager = new ServiceManager(config.serviceManager)
   manager.noteStarting()
   // Imported only here: other commands start faster without the whole service.
   const { createService } = await import('../compose.ts')
-  const service = await onceFree(() => createAlone(createService, config))
-  const stopped = signalled()
+  const service = await onceFree(terminal, () => createAlone(createService, config))
+  const signals = new StopSignals()
   try {
     const { url } = await service.start().catch((error: NodeJS.ErrnoException) => {
       const failure = listenFailure(error, config)
       throw failure === undefined ? error : new OperationError(failure)
     })
     manager.noteReady(() => service.describe())
-    await welcome(service, config, reachedAt(config, url))
-    await stopped
+    await welcome(terminal, service, config, reachedAt(config, url))
+    await signals.first
   } finally {
+    signals.forget()
     manager.noteStopping()
     await service.stop()
   }
@@ -103,15 +105,19 @@ function reachedAt({ publicUrl }: Config, boundUrl: string): string {
  * Says on a terminal where everything is and, where nobody can sign in yet, how to begin: the log
  * never has the link.
  */
-async function welcome(service: Service, config: Config, url: string): Promise<void> {
-  const stream = ([1, 2] as const).find((each) => logForm(each) === 'terminal')
+async function welcome(
+  { io }: Terminal,
+  service: Service,
+  config: Config,
+  url: string,
+): Promise<void> {
+  const stream = (['stdout', 'stderr'] as const).find((each) => logForm(io, each) === 'terminal')
   if (stream === undefined) return
   const place = config.database === undefined ? resolve(config.dataDir) : 'the database'
   const code = await service.createFirstLink()
   const link = code === undefined ? '' : linkUrl(url, code)
   const begin = link === '' ? '' : `${qrCode(link)}Become its first user: ${link}\n`
-  const terminal = stream === 1 ? process.stdout : process.stderr
-  terminal.write(`Thermolog is at ${url}${besides(url)}\nData are kept in ${place}\n${begin}`)
+  io[stream].write(`Thermolog is at ${url}${besides(url)}\nData are kept in ${place}\n${begin}`)
 }
 
 /** What else to know about an address. */
@@ -121,8 +127,17 @@ function besides(url: string): string {
   return named === undefined ? '' : ` or ${named}`
 }
 
-function signalled(): Promise<void> {
-  return new Promise((done) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => done())
-  })
+/** The signals that end a service. */
+class StopSignals {
+  readonly first: Promise<void>
+  forget = () => {}
+
+  constructor() {
+    this.first = new Promise((done) => {
+      const onSignal = () => done()
+      const names = ['SIGTERM', 'SIGINT'] as const
+      for (const name of names) process.once(name, onSignal)
+      this.forget = () => names.forEach((name) => process.off(name, onSignal))
+    })
+  }
 }

@@ -1,53 +1,52 @@
 // `thermolog verify`: checks that everything acknowledged is stored, once and correctly.
 
-import type { Command } from 'commander'
+import { readText } from '../commands/arguments.ts'
+import { optional } from '../commands/command.ts'
+import type { Shown } from '../commands/command.ts'
 import type { Verdict } from '../data-dir/verdict.ts'
 import { describeFinding, formatDay } from '../domain/finding.ts'
-import { grouped } from '../domain/grouped.ts'
+import { counted, grouped } from '../domain/grouped.ts'
 import type { Finding } from '../domain/finding.ts'
-import { failed } from '../operations/operations.ts'
-import type { OperationError } from '../operations/operations.ts'
-import { example } from './arguments.ts'
-import { asTypedHere, counted, printJson, printText, readableTime } from './terminal/print.ts'
-import { StepProgress } from './terminal/progress.ts'
+import { failed } from '../operations/failure.ts'
+import type { OperationError } from '../operations/failure.ts'
+import { localCommand } from './local-command.ts'
 import { readSettingsWithData } from './read-settings.ts'
+import { asTypedHere, readableTime } from './terminal/terminal.ts'
+import type { Terminal } from './terminal/terminal.ts'
+import { StepProgress } from './terminal/progress.ts'
 
-export function addCommands(program: Command): void {
-  program
-    .command('verify')
-    .description('check that journal, ledger, measurements and summaries agree')
-    .option('--archive <file>', 'check a backup, without DATA_DIR; - is standard input')
-    .option('--json', 'print the findings as JSON')
-    .action(verify)
-    .addHelpText(
-      'after',
-      '\nIt only reads, and can run while the service does. Exit codes: 0 clean, 1 not.' +
-        `\n${example('thermolog verify --archive thermolog-2026-11-20.tar')}`,
-    )
-}
+const STDIN = '-'
 
-interface VerifyOptions {
-  readonly archive?: string
-  readonly json?: boolean
-}
+export const commands = [
+  localCommand({
+    path: 'verify',
+    help: 'check that journal, ledger, measurements and summaries agree',
+    details: 'It only reads, and can run while the service does. Exit codes: 0 clean, 1 not.',
+    example: 'thermolog verify --archive thermolog-2026-11-20.tar',
+    json: 'print the findings as JSON',
+    arguments: {
+      archive: optional(
+        '--archive <file>',
+        'check a backup, without DATA_DIR; - is standard input',
+        readText,
+      ),
+    },
+    run: async (terminal, { archive }) => {
+      const progress = new StepProgress(terminal)
+      try {
+        return await (archive === undefined
+          ? verdictOnData(terminal, progress)
+          : verdictOnArchive(terminal, archive, progress))
+      } finally {
+        progress.end()
+      }
+    },
+    present: showVerdict,
+  }),
+] as const
 
-async function verify({ archive, json }: VerifyOptions): Promise<void> {
-  const progress = new StepProgress()
-  try {
-    const verdict = await (archive === undefined
-      ? verdictOnData(progress)
-      : verdictOnArchive(archive, progress))
-    progress.end()
-    if (json === true) printJson(jsonOf(verdict))
-    else sayVerdict(verdict)
-    if (verdict.findingsTotal > 0) throw isWrong(verdict)
-  } finally {
-    progress.end()
-  }
-}
-
-async function verdictOnData(progress: StepProgress): Promise<Verdict> {
-  const config = await readSettingsWithData()
+async function verdictOnData(terminal: Terminal, progress: StepProgress): Promise<Verdict> {
+  const config = await readSettingsWithData(terminal)
   const { database } = config
   if (database === undefined) {
     const { verifyData } = await import('../data-dir/verify.ts')
@@ -57,9 +56,13 @@ async function verdictOnData(progress: StepProgress): Promise<Verdict> {
   return verifyDatabase(database, progress)
 }
 
-async function verdictOnArchive(file: string, progress: StepProgress): Promise<Verdict> {
+async function verdictOnArchive(
+  { io }: Terminal,
+  file: string,
+  progress: StepProgress,
+): Promise<Verdict> {
   const { verifyArchiveFile } = await import('../data-dir/verify-archive.ts')
-  const verdict = await verifyArchiveFile(file, progress)
+  const verdict = await verifyArchiveFile(file === STDIN ? io.stdin : file, progress)
   const { store, files, taken_at: takenAt } = verdict.manifest
   progress.note(`a backup taken at ${readableTime(takenAt)}`)
   if (files['measurements.db'] === undefined) {
@@ -68,16 +71,22 @@ async function verdictOnArchive(file: string, progress: StepProgress): Promise<V
   return verdict
 }
 
-function sayVerdict(verdict: Verdict): void {
+function showVerdict(verdict: Verdict): Shown {
   const { findings, findingsTotal, sensors, measurements, events, moving } = verdict
-  for (const finding of findings) printText(asTypedHere(describeFinding(finding)))
   const checked = `${counted(measurements, 'measurement')} of ${counted(sensors, 'sensor')}`
-  printText(`checked ${checked} and ${counted(events, 'event id')}`)
-  if (moving > 0) {
-    const unsettled = `${counted(moving, 'sensor')} never settled`
-    printText(`${unsettled}: the newest days are right but for what waits in the journal`)
+  const unsettled = `${counted(moving, 'sensor')} never settled`
+  return {
+    json: jsonOf(verdict),
+    lines: [
+      ...findings.map((finding) => asTypedHere(describeFinding(finding))),
+      `checked ${checked} and ${counted(events, 'event id')}`,
+      ...(moving > 0
+        ? [`${unsettled}: the newest days are right but for what waits in the journal`]
+        : []),
+      ...(findingsTotal === 0 ? ['nothing is wrong'] : []),
+    ],
+    ...(findingsTotal > 0 && { failure: isWrong(verdict) }),
   }
-  if (findingsTotal === 0) printText('nothing is wrong')
 }
 
 function isWrong({ findings, findingsTotal }: Verdict): OperationError {

@@ -242,7 +242,7 @@ async function startForwarder(
   },
 ): Promise<{ progress: ForwardProgress; forwarding: ForwardChannel }> {
   const progress = new ForwardProgress({ ...of, onAwaited: () => forwarding.hurry() })
-  const settings = { dataDir, logLevel, logForm: logForm(1), influx }
+  const settings = { dataDir, logLevel, logForm: logForm(process, 'stdout'), influx }
   const forwarding = await startForwarding(settings, { ...of, progress })
   return { progress, forwarding }
 }

@@ -2,7 +2,7 @@
 // date.
 
 import type { DatabaseConfig } from '../config.ts'
-import { failed } from '../operations/operations.ts'
+import { failed } from '../operations/failure.ts'
 import { withConnection } from '../postgres/server/connection.ts'
 import { migrate, readSchemaState } from '../postgres/server/migrate.ts'
 import { checkServer } from '../postgres/server/server-check.ts'

@@ -9,7 +9,7 @@ import type { BackupProgress } from './backup.ts'
 import { isBackup } from './read-backup.ts'
 import type { BackupManifest } from './read-backup.ts'
 import { statNamed } from './staging.ts'
-import { failed } from '../operations/operations.ts'
+import { failed } from '../operations/failure.ts'
 import { systemClock } from '../system/clock.ts'
 import { syncFolder } from '../system/disk.ts'
 

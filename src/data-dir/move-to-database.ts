@@ -5,7 +5,7 @@
 import { UnfitSettings } from '../config.ts'
 import type { Config, DatabaseConfig } from '../config.ts'
 import { formatInstant } from '../domain/time.ts'
-import { failed } from '../operations/operations.ts'
+import { failed } from '../operations/failure.ts'
 import type { WorkProgress } from '../ports/system.ts'
 import { withoutPassword } from '../postgres/server/connection.ts'
 import { codeOf } from '../postgres/server/failures.ts'

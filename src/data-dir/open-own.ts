@@ -11,7 +11,7 @@ import { createLog, standardError } from '../system/log.ts'
 
 /** A command says what goes wrong on standard error, in the service's form. */
 export function commandLog(): Log {
-  const of = { level: 'error', component: 'command', form: logForm(2) } as const
+  const of = { level: 'error', component: 'command', form: logForm(process, 'stderr') } as const
   return createLog(systemClock, of, standardError)
 }
 

@@ -4,8 +4,8 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { Core } from '../core/open-core.ts'
-import { createOperations } from '../operations/create-operations.ts'
-import type { Operations } from '../operations/operations.ts'
+import { createOperations } from '../commands/operations.ts'
+import type { Operations } from '../commands/operations.ts'
 import { openOwn } from './open-own.ts'
 
 const LOOK_EVERY_MS = 50

@@ -4,7 +4,7 @@
 
 import { lstat } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import { failed } from '../operations/operations.ts'
+import { failed } from '../operations/failure.ts'
 import { checkFiles } from '../sqlite/backup/check-files.ts'
 import type { FileCounts } from '../sqlite/backup/check-files.ts'
 import { CONTROL_FILE, EMBEDDED_STORE, LEDGER_FILE, MEASUREMENTS_FILE } from '../sqlite/database.ts'

@@ -6,7 +6,7 @@ import type { Stats } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { failed } from '../operations/operations.ts'
+import { failed } from '../operations/failure.ts'
 import { lockFile } from '../sqlite/data-dir-lock.ts'
 import { readDiskSpace } from '../system/disk.ts'
 

@@ -4,6 +4,7 @@
 
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { checkUnpacked, readBackup } from './read-backup.ts'
 import type { BackupManifest } from './read-backup.ts'
 import { inMb, inTemporaryFolder, refuseLackOfRoom, statNamed } from './staging.ts'
@@ -13,7 +14,6 @@ import type { WorkProgress } from '../ports/system.ts'
 import { unpackPages } from '../sqlite/backup/packed-pages.ts'
 import { observed } from './archive.ts'
 
-const STDIN = '-'
 const BYTES_PER_KB = 1_000
 const REMEDY = 'Use another backup. Run `thermolog verify` on DATA_DIR: the fault may be there too.'
 
@@ -29,19 +29,20 @@ export interface ArchiveProgress extends WorkProgress {
 /**
  * Checks everything in a backup; it may take minutes.
  *
- * @param file `-` is standard input
+ * @param file or standard input
  * @throws OperationError if TMPDIR has not enough room @throws Error if it is not a whole backup
  */
 export async function verifyArchiveFile(
-  file: string,
+  file: string | Readable,
   progress: ArchiveProgress,
 ): Promise<ArchiveVerdict> {
-  const size = file === STDIN ? undefined : (await statNamed('file', file)).size
-  const source = file === STDIN ? 'standard input' : file
+  const isFile = typeof file === 'string'
+  const size = isFile ? (await statNamed('file', file)).size : undefined
+  const source = isFile ? file : 'standard input'
   return inTemporaryFolder(async (folder) => {
     progress.note(`unpacking into ${folder}${size === undefined ? '' : `: ${inMb(size)}`}`)
     await refuseLackOfRoom(folder, size ?? 0)
-    const chunks = file === STDIN ? process.stdin : createReadStream(file)
+    const chunks = isFile ? createReadStream(file) : file
     const manifest = await readBackup(source, chunks, async (member) => {
       const { name, bytes } = member
       await refuseLackOfRoom(folder, bytes)

@@ -3,7 +3,7 @@
 
 import type { DatabaseConfig } from '../config.ts'
 import { HOUR_MS } from '../domain/time.ts'
-import { usage } from '../operations/operations.ts'
+import { usage } from '../operations/failure.ts'
 import type { WorkProgress } from '../ports/system.ts'
 import { Database } from '../postgres/server/database.ts'
 import { PostgresMeasurementReader } from '../postgres/measurements/measurement-reader.ts'

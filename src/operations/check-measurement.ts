@@ -7,8 +7,8 @@ import { serialNumberKey } from '../domain/sensor.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import { formatInstant } from '../domain/time.ts'
 import common from '../../schemas/common.json' with { type: 'json' }
-import { isSerialNumber } from './check-arguments.ts'
-import type { ImportRules, OperationsSettings } from './operations.ts'
+import type { ImportRules } from './import-order.ts'
+import { isSerialNumber } from './serial-number.ts'
 
 const { eventId: eventIdForm, celsius } = common.$defs
 
@@ -35,11 +35,18 @@ function isEventId(eventId: unknown): boolean {
   return eventId.length <= maxLength || Array.from(eventId).length <= maxLength
 }
 
+interface Settings {
+  readonly futureMsMax: number
+  readonly measuredAtMsMin: number
+  readonly mayRegisterSensors: boolean
+  readonly sensorsPerUserMax: number
+}
+
 /** @param sensors those that the user has */
 export function importRules(
   sensors: readonly Sensor[],
   nowMs: number,
-  settings: OperationsSettings,
+  settings: Settings,
 ): ImportRules {
   return {
     measuredAtMsMin: settings.measuredAtMsMin,

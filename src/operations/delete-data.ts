@@ -6,12 +6,28 @@ import type { User } from '../domain/access.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
-import { checkId } from './check-arguments.ts'
-import { failed } from './operations.ts'
-import type { DeletedSensor, DeletedUser } from './operations.ts'
+import { failed } from './failure.ts'
 
 /** Sensors whose measurements are counted in one statement: each may have a row a day. */
 const COUNTED_AT_ONCE = 500
+
+export interface DeletedUser {
+  readonly id: number
+  /** How many sensors are deleted with the user. */
+  readonly sensors: number
+  /** How many measurements of these sensors were accepted. */
+  readonly measurements: number
+}
+
+export interface DeletedSensor {
+  readonly id: number
+  readonly serialNumber: string
+  readonly alias: string
+  /** The e-mail address of the owner. */
+  readonly user: string
+  /** How many measurements of it were accepted. */
+  readonly measurements: number
+}
 
 interface Collaborators {
   readonly control: ControlReader
@@ -63,10 +79,9 @@ export async function deleteSensor(
 }
 
 /** @throws OperationError if no user has a sensor with that id */
-export async function findSensor(control: ControlReader, id: unknown): Promise<Sensor> {
-  const sensorId = checkId(id)
-  const sensor = await control.findSensorOfAnyone(sensorId)
-  if (sensor === undefined) throw noSensor(sensorId)
+export async function findSensor(control: ControlReader, id: number): Promise<Sensor> {
+  const sensor = await control.findSensorOfAnyone(id)
+  if (sensor === undefined) throw noSensor(id)
   return sensor
 }
 

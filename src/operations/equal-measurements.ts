@@ -12,8 +12,8 @@ import type { TimeRange } from '../domain/time.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ReadBarrier } from '../ports/journal-queue.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
-import { OperationError } from './operations.ts'
-import type { ImportOrder } from './operations.ts'
+import { OperationError } from './failure.ts'
+import type { ImportOrder } from './import-order.ts'
 
 export interface StoredSources {
   readonly control: Pick<ControlReader, 'findSensors'>

@@ -10,8 +10,9 @@ import type { Clock } from '../ports/system.ts'
 import { formFault } from './check-measurement.ts'
 import { findStored } from './equal-measurements.ts'
 import type { StoredSources } from './equal-measurements.ts'
-import { importMeasurementsMax, OperationError, usage } from './operations.ts'
-import type { ImportOrder, ImportReceipt } from './operations.ts'
+import { OperationError, usage } from './failure.ts'
+import { importMeasurementsMax } from './import-order.ts'
+import type { ImportOrder, ImportReceipt } from './import-order.ts'
 
 interface Importing extends StoredSources {
   readonly submissions: Pick<Submissions, 'submit'>

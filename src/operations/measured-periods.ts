@@ -5,8 +5,9 @@ import { serialNumberKey } from '../domain/sensor.ts'
 import { DAY_MS, EVER } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { AcceptedDay, ControlReader } from '../ports/control-reader.ts'
-import { checkSerialNumber } from './check-arguments.ts'
-import { importMeasurementsMax, measuredPeriodsMax, usage } from './operations.ts'
+import { usage } from './failure.ts'
+import { importMeasurementsMax, measuredPeriodsMax } from './import-order.ts'
+import { checkSerialNumber } from './serial-number.ts'
 
 /** See `Operations.listMeasuredPeriods`. */
 export async function listMeasuredPeriods(

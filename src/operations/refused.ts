@@ -16,7 +16,6 @@ import type {
   SkippedEntry,
 } from '../ports/refused.ts'
 import type { Clock } from '../ports/system.ts'
-import type { Listing, RefusedList, RetriedCount } from './operations.ts'
 import { readRefused, textOf } from './read-refused.ts'
 import type { LineNames } from './read-refused.ts'
 import { findLocalTimes } from './local-times.ts'
@@ -26,6 +25,23 @@ export interface RefusedCollaborators {
   readonly controlWriter: ControlWriter
   readonly submissions: Pick<Submissions, 'submit'>
   readonly clock: Clock
+}
+
+/** The rest is counted but not listed. */
+interface Listing<Entry> {
+  readonly count: number
+  readonly entries: readonly Entry[]
+}
+
+interface RefusedList extends Listing<RefusedEntry> {
+  /** How many were dropped to make room for newer ones. */
+  readonly dropped: number
+}
+
+interface RetriedCount {
+  /** How many are stored. */
+  readonly count: number
+  readonly refusedAgain: number
 }
 
 /** Entries retried at a time: one group commits them together. */
@@ -46,7 +62,7 @@ interface Retried extends RetriedCount {
   readonly failures: readonly unknown[]
 }
 
-/** Refused entries that can be read: fewer than asked for where these are large. */
+/** Refused entries, `content` readable: fewer than asked for where these are large. */
 export async function listRefused(
   control: ControlReader,
   listing: RefusedListing,
@@ -87,7 +103,7 @@ function named(entries: readonly RefusedEntry[]): readonly RefusedEntry[] {
   })
 }
 
-/** Which series have no temperature, readable: fewer than asked for where these are large. */
+/** Series without a temperature, `line` readable: fewer than asked for where these are large. */
 export async function listSkipped(
   control: ControlReader,
   { userId, limit }: Pick<RefusedListing, 'userId' | 'limit'>,

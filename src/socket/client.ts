@@ -4,8 +4,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { SECOND_MS } from '../domain/time.ts'
-import { OperationError } from '../operations/operations.ts'
-import type { Failure, Operations } from '../operations/operations.ts'
+import type { Operations } from '../commands/operations.ts'
+import { OperationError } from '../operations/failure.ts'
+import type { Failure } from '../operations/failure.ts'
 import { operationsSocketPath, SOCKET_FILE } from './path.ts'
 
 // An import would read all properties of node:http, and so load the WebSocket client that a command
@@ -46,8 +47,10 @@ export async function connectServiceOf(dataDir: string): Promise<OperationsClien
  */
 export async function connectOperations(socketPath: string): Promise<OperationsClient | undefined> {
   if (!(await isAnswering(socketPath))) return undefined
-  const call = (name: string) => (args: object) =>
-    post({ socketPath, path: `/operations/${name}` }, args)
+  const call =
+    (name: string) =>
+    (...args: unknown[]) =>
+      post({ socketPath, path: `/operations/${name}` }, args)
   const operations = new Proxy({} as Operations, { get: (_, name) => call(String(name)) })
   return { operations, close: async () => {} }
 }
@@ -89,7 +92,7 @@ interface Target {
   readonly path: string
 }
 
-async function post(target: Target, args: object): Promise<unknown> {
+async function post(target: Target, args: readonly unknown[]): Promise<unknown> {
   const answer = JSON.parse(await exchange(target, JSON.stringify(args))) as
     { readonly data: unknown; readonly failure?: undefined } | { readonly failure: Failure }
   if (answer.failure !== undefined) throw new OperationError(answer.failure)

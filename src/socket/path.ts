@@ -2,7 +2,7 @@
 // open.
 
 import { join, relative, resolve } from 'node:path'
-import { OperationError } from '../operations/operations.ts'
+import { OperationError } from '../operations/failure.ts'
 
 export const SOCKET_FILE = 'thermolog.sock'
 

@@ -1,14 +1,15 @@
-// The operations over a unix socket in DATA_DIR: POST /operations/<name>, arguments and answer as
-// JSON. Who may open the socket may do everything, so it is made with mode 0600, before anyone can
-// connect. After a crash its file is left behind; whoever holds the lock of DATA_DIR, as the caller
-// of `start` must, may take it away.
+// The operations over a unix socket in DATA_DIR: POST /operations/<name>, a list of arguments and
+// the answer as JSON. Who may open the socket may do everything, so it is made with mode 0600,
+// before anyone can connect. After a crash its file is left behind; whoever holds the lock of
+// DATA_DIR, as the caller of `start` must, may take it away.
 
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
-import { failureOf } from '../operations/operations.ts'
-import type { Failure, OperationName, Operations } from '../operations/operations.ts'
+import type { Operations } from '../commands/operations.ts'
+import { failureOf } from '../operations/failure.ts'
+import type { Failure } from '../operations/failure.ts'
 import type { Log } from '../ports/system.ts'
 
 const BODY_BYTES_MAX = 16 * 1024 * 1024
@@ -83,14 +84,14 @@ export class OperationsSocket {
     }
   }
 
-  #isOperation(name: string): name is OperationName {
+  #isOperation(name: string): name is keyof Operations {
     return Object.hasOwn(this.#operations, name)
   }
 
-  #carryOut(name: OperationName, args: unknown): Promise<unknown> {
-    // Operations check what they are given; here it only has to be an object.
-    const operation = this.#operations[name] as (args: object) => Promise<unknown>
-    return operation(typeof args === 'object' && args !== null ? args : {})
+  #carryOut(name: keyof Operations, args: unknown): Promise<unknown> {
+    // Operations check what they are given; here it only has to be a list.
+    const operation = this.#operations[name] as (...args: unknown[]) => Promise<unknown>
+    return operation(...(Array.isArray(args) ? (args as unknown[]) : []))
   }
 }
 

@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
+import type { GivenOf } from '../../src/commands/operations.ts'
 import { MINUTE_MS } from '../../src/domain/time.ts'
 import { send } from '../support/http.ts'
 import { BASE, codeOf } from '../support/mobile.ts'
@@ -15,21 +16,21 @@ describe('a sign-in link', () => {
   let service: TestService
   beforeEach(async () => {
     service = await startService({ PUBLIC_URL: 'https://cellar.example.org/' })
-    await service.operations.createUser({ email: ANA, name: 'Ana' })
+    await service.operations.run('user create', { email: ANA, name: 'Ana' })
   })
   afterEach(() => service.stop())
 
   const newVerifier = () => randomBytes(32).toString('base64url')
-  const newCode = async (lifetimeMs?: number) => {
-    const order = { user: ANA, ...(lifetimeMs !== undefined && { lifetimeMs }) }
-    const { url } = await service.operations.createLink(order)
+  const newCode = async (expires?: string) => {
+    const order = { user: ANA, ...(expires !== undefined && { expires }) }
+    const { url } = await service.operations.run('user link', order)
     return url.slice(url.lastIndexOf('/') + 1)
   }
   const redeem = (body: object) =>
     send(service.url, { method: 'POST', path: `${BASE}/auth/link`, body })
 
   it('is an address of the page, with 256 random bits', async () => {
-    const { url, expiresAtMs } = await service.operations.createLink({ user: ANA })
+    const { url, expiresAtMs } = await service.operations.run('user link', { user: ANA })
     expect(url).to.match(/^https:\/\/cellar\.example\.org\/#\/link\/[A-Za-z0-9_-]{43}$/)
     expect(expiresAtMs).to.equal(service.clock.nowMs() + 15 * MINUTE_MS)
   })
@@ -53,7 +54,7 @@ describe('a sign-in link', () => {
   it('is nothing to those who come later, are too late, or guess', async () => {
     const code = await newCode()
     expect((await redeem({ code, code_verifier: newVerifier() })).status).to.equal(200)
-    const expired = await newCode(MINUTE_MS)
+    const expired = await newCode('1m')
     service.clock.advanceMs(MINUTE_MS)
     for (const tried of [code, expired, newVerifier(), '\u0000']) {
       const refused = await redeem({ code: tried, code_verifier: newVerifier() })
@@ -74,15 +75,13 @@ describe('a sign-in link', () => {
   })
 
   it('is for somebody whom the operator knows, and for a day at most', async () => {
-    const { createLink } = service.operations
-    const message = async (work: Promise<unknown>) =>
-      work.then(
+    const message = async (given: GivenOf<'user link'>) =>
+      service.operations.run('user link', given).then(
         () => 'it was created',
         (error: Error) => error.message,
       )
-    expect(await message(createLink({ user: 'ben@example.org' }))).to.match(/no user has/)
-    const order = { user: ANA, lifetimeMs: 24 * 60 * MINUTE_MS + 1 }
-    expect(await message(createLink(order))).to.match(/at most 24 hours/)
+    expect(await message({ user: 'ben@example.org' })).to.match(/no user has/)
+    expect(await message({ user: ANA, expires: '1441m' })).to.match(/at most 24h/)
   })
 
   it('leaves nothing in the log that could be used', async () => {

@@ -37,7 +37,7 @@ describe('a forged answer', () => {
     it(`${name} makes no user and no token`, async () => {
       const answer = await mobile.signIn(forgery)
       expect(codeOf(answer)).to.match(new RegExp(`^${code}`))
-      expect(await mobile.service.operations.listUsers({})).to.deep.equal([])
+      expect(await mobile.service.operations.run('user list', {})).to.deep.equal([])
     })
   }
 
@@ -84,7 +84,7 @@ describe('a person', () => {
   afterEach(() => mobile.stop())
 
   const user = async (email: string) =>
-    (await mobile.service.operations.listUsers({})).find((one) => one.email === email)
+    (await mobile.service.operations.run('user list', {})).find((one) => one.email === email)
 
   it('gets an account of their own where that is allowed', async () => {
     expect((await mobile.signIn({ claims: { name: ' Ana\u0007 ' } })).body.data.user).to.include({
@@ -100,7 +100,7 @@ describe('a person', () => {
   })
 
   it('joins the account that an operator made for their address', async () => {
-    const { id } = await mobile.service.operations.createUser({
+    const { id } = await mobile.service.operations.run('user create', {
       email: 'Ana@Example.NET',
       name: 'A',
     })
@@ -109,7 +109,7 @@ describe('a person', () => {
   })
 
   it('does not join by an address that nobody has verified', async () => {
-    await mobile.service.operations.createUser({ email: 'ana@example.org' })
+    await mobile.service.operations.run('user create', { email: 'ana@example.org' })
     const { status } = await mobile.signIn({ claims: { email_verified: 'false' } })
     expect(status).to.equal(403)
     expect((await user('ana@example.org'))?.identities).to.deep.equal([])
@@ -143,7 +143,7 @@ describe('a person', () => {
   it('is put apart from an account by an operator, and all phones with it', async () => {
     const token = await mobile.tokenOf()
     const of = { user: 'ana@example.org' }
-    await mobile.service.operations.unlinkIdentity({ ...of, issuer: mobile.forger.issuer })
+    await mobile.service.operations.run('user unlink', { ...of, issuer: mobile.forger.issuer })
     expect(codeOf(await mobile.get('/me', token))).to.equal('401 invalid_token')
     expect((await user(of.user))?.identities).to.deep.equal([])
   })
@@ -155,7 +155,7 @@ describe('a person', () => {
     const submit = { method: 'POST', path: '/api/v1/measurements', token: daemon }
     await send(mobile.service.url, { ...submit, body: measurement })
     const { id } = (await mobile.get('/me', token)).body.data
-    const deleted = await mobile.service.operations.deleteUser({ user: 'ana@example.org' })
+    const deleted = await mobile.service.operations.run('user delete', { user: 'ana@example.org' })
     expect(deleted).to.deep.equal({ id, sensors: 1, measurements: 1 })
     expect(codeOf(await mobile.get('/dashboard', token))).to.equal('401 invalid_token')
     expect(codeOf(await send(mobile.service.url, { ...submit, body: measurement }))).to.equal(

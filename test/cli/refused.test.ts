@@ -76,7 +76,7 @@ describe('thermolog refused', () => {
 
   it('refuses choices that it does not know', async () => {
     const refused = {
-      'a limit': [['--limit', '10001'], /a limit is 1 to 10,000, not 10001/],
+      'a limit': [['--limit', '10001'], /--limit is 1 to 10,000, not 10001/],
       'a user': [['--user', 'eve@example.org'], /no user has the address eve@example\.org/],
       'an order': [['--skipped', '--oldest'], /'--oldest' cannot be used with .*'--skipped'/],
     } as const

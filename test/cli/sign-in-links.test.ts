@@ -50,7 +50,7 @@ describe('signing in without a provider', () => {
     const tooLong = await runCommand(dataDir, [...order, '--expires', '2d'])
     expect([tooLong.exitCode, tooLong.stderr]).to.deep.equal([
       2,
-      'thermolog: a link is valid for at least a second and at most 24 hours\n',
+      'thermolog: --expires is at most 24h, not 2d\n',
     ])
   })
 

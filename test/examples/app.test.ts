@@ -103,7 +103,7 @@ class Story {
     const { id } = this.#seeded.one<Identified>(await this.#get('/sensors'))
     const { operations, url } = this.#mobile.service
     if (this.#seeded.isOneIn(3)) {
-      await operations.deleteSensor({ id })
+      await operations.run('sensor delete', { id: String(id) })
       return
     }
     const body = { compensation: this.#seeded.below(5) }

@@ -63,7 +63,7 @@ describe('the collection for Bruno', () => {
     const { code, code_verifier: codeVerifier, redirect_uri: redirectUri } = GRANT
     set({ baseUrl: url, idp: 'forger', code, codeVerifier, redirectUri, email: ANA, cursor: '' })
     set({ token: await mobile.tokenOf() })
-    const link = await operations.createLink({ user: ANA })
+    const link = await operations.run('user link', { user: ANA })
     set({ linkCode: link.url.split('#/link/')[1] ?? '' })
     for (const request of requests) {
       expect(await perform(request, variables), request.name).to.be.within(200, 299)

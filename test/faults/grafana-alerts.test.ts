@@ -56,8 +56,8 @@ describe('the alerts of a real Grafana', () => {
   before(async function () {
     if (!hasGrafana()) leaveOut(this, 'grafana')
     service = await startService()
-    await service.operations.createUser({ email: 'a@example.org' })
-    await service.operations.createSensor({ user: 'a@example.org', serialNumber: 'never' })
+    await service.operations.run('user create', { email: 'a@example.org' })
+    await service.operations.run('sensor create', { user: 'a@example.org', sn: 'never' })
     token = await service.createToken('a@example.org')
     service.clock.set(new Date().toISOString())
     await measure({ fine: 20 })
@@ -69,7 +69,7 @@ describe('the alerts of a real Grafana', () => {
     await once(webhook, 'listening')
     grafana = await GrafanaServer.start({
       url: proxy.url,
-      token: await service.createToken('a@example.org', { scopes: ['sensors:read'] }),
+      token: await service.createToken('a@example.org', { scope: ['sensors:read'] }),
       change: (text) =>
         SHORTER.reduce((changed, [shipped, short]) => changed.replaceAll(shipped, short), text),
       webhook: `http://127.0.0.1:${(webhook.address() as AddressInfo).port}`,

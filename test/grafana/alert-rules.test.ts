@@ -66,7 +66,7 @@ describe('the alert rules for Grafana', () => {
         sensors.map(([sn, temp]) => ({ sn, temp, timestamp: at(atMs) })),
       )
     service.clock.set(at(NOW_MS - HOUR_MS))
-    await service.operations.createSensor({ user: USER, serialNumber: 'never-sent' })
+    await service.operations.run('sensor create', { user: USER, sn: 'never-sent' })
     await submit(NOW_MS - HOUR_MS, [
       ['died-cold', -18],
       ['died-warm', 45],

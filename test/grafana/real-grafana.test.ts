@@ -48,7 +48,7 @@ describe('a real Grafana', () => {
     const token = await service.createToken('a@example.org')
     const nowMs = Date.now()
     const at = (ms: number) => new Date(ms).toISOString()
-    await service.operations.createSensor({ user: 'a@example.org', serialNumber: 'never-sent' })
+    await service.operations.run('sensor create', { user: 'a@example.org', sn: 'never-sent' })
     // Ahead of the registration, for one to be silent and the others not.
     service.clock.set(at(nowMs + HOUR_MS))
     const times = [...Array(60).keys(), -60].map((minute) => at(nowMs - minute * 60_000))
@@ -68,7 +68,7 @@ describe('a real Grafana', () => {
     ])
     grafana = await GrafanaServer.start({
       url: service.url,
-      token: await service.createToken('a@example.org', { scopes: ['sensors:read'] }),
+      token: await service.createToken('a@example.org', { scope: ['sensors:read'] }),
       change: (text) =>
         text
           .replaceAll('isPaused: true', 'isPaused: false')

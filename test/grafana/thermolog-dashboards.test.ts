@@ -79,8 +79,8 @@ describe('the Grafana dashboards of Thermolog', () => {
         token: await service.createToken('a@example.org'),
         body: { compensation: DIED_WARM },
       })
-      token = await service.createToken('a@example.org', { scopes: ['sensors:read'] })
-      await service.operations.createSensor({ user: 'a@example.org', serialNumber: 'unborn' })
+      token = await service.createToken('a@example.org', { scope: ['sensors:read'] })
+      await service.operations.run('sensor create', { user: 'a@example.org', sn: 'unborn' })
       const get = async (path: string) =>
         (await send(service.url, { path: `/api/v1/${path}`, token })).body.data
       const range = `from=${instant(FROM_MS)}&to=${instant(TO_MS)}`

@@ -30,8 +30,8 @@ describe('the daemon API', () => {
     service = await startService()
     tokens = {
       all: await service.createToken('owner@example.org'),
-      reader: await service.createToken('owner@example.org', { scopes: ['sensors:read'] }),
-      writer: await service.createToken('owner@example.org', { scopes: ['measurements:write'] }),
+      reader: await service.createToken('owner@example.org', { scope: ['sensors:read'] }),
+      writer: await service.createToken('owner@example.org', { scope: ['measurements:write'] }),
       unknown: UNKNOWN_TOKEN,
     }
     const first = await send(service.url, { ...SUBMIT, token: tokens['all']!, body: ONE })

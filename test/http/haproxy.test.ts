@@ -49,7 +49,7 @@ describe('the service behind HAProxy', () => {
   it('takes every batch of one client beside others with a revoked token', async () => {
     const token = await service.createToken('good@example.org')
     const { token: revoked, id } = await service.createTokenWithId('gone@example.org')
-    await service.operations.revokeToken({ id })
+    await service.operations.run('token revoke', { id: String(id) })
     let isOver = false
     let nextGoodAnswer: Promise<unknown> = Promise.resolve()
     const sendRevoked = async (session: ClientHttp2Session) => {

@@ -201,10 +201,10 @@ describe('a mobile token', () => {
   })
 
   it('is in the list of the operator, who can revoke it', async () => {
-    const tokens = await mobile.service.operations.listTokens({ user: 'ana@example.org' })
+    const tokens = await mobile.service.operations.run('token list', { user: 'ana@example.org' })
     const [listed] = tokens
     expect(listed).to.include({ kind: 'mobile', name: 'forger' })
-    await mobile.service.operations.revokeToken({ id: listed?.id ?? 0 })
+    await mobile.service.operations.run('token revoke', { id: String(listed?.id ?? 0) })
     expect(codeOf(await mobile.get('/me', token))).to.equal('401 invalid_token')
   })
 })

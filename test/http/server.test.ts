@@ -156,7 +156,7 @@ describe('the HTTP server', () => {
       token,
       body: { sn: 'A1' },
     })
-    const { id } = (await service.operations.listTokens({ user: 'a@example.org' }))[0]!
+    const { id } = (await service.operations.run('token list', { user: 'a@example.org' }))[0]!
     const [{ duration_ms: durationMs, ...line } = {}] = lines()
     expect(durationMs).to.be.within(0, 10_000)
     expect(line).to.deep.equal({

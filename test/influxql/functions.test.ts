@@ -53,7 +53,7 @@ describe('the functions of InfluxQL', () => {
     before(async () => {
       service = await start()
       await fillFleet(service)
-      token = await service.createToken('a@example.org', { scopes: ['sensors:read'] })
+      token = await service.createToken('a@example.org', { scope: ['sensors:read'] })
     })
     after(() => service?.stop())
 

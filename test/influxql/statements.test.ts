@@ -248,7 +248,7 @@ describe('InfluxQL', () => {
     const none = await send(service.url, { path: '/query?q=nonsense' })
     expect([none.status, typeof none.body.error]).to.deep.equal([401, 'string'])
     expect((await as('Token thd_live_x')).status).to.equal(401)
-    const writer = await service.createToken('a@example.org', { scopes: ['measurements:write'] })
+    const writer = await service.createToken('a@example.org', { scope: ['measurements:write'] })
     expect((await as(`Token ${writer}`)).status).to.equal(403)
     expect((await as('Token thd_live_x', '/query?q=SHOW+DATABASES')).status).to.equal(200)
     const two = '/query?q=CREATE+DATABASE+x;SHOW+TAG+KEYS'

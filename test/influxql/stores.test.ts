@@ -32,8 +32,8 @@ describe('the numbers of InfluxQL', () => {
     before(async () => {
       service = await start()
       await fillFleet(service)
-      token = await service.createToken('a@example.org', { scopes: ['sensors:read'] })
-      otherToken = await service.createToken('b@example.org', { scopes: ['sensors:read'] })
+      token = await service.createToken('a@example.org', { scope: ['sensors:read'] })
+      otherToken = await service.createToken('b@example.org', { scope: ['sensors:read'] })
     })
     after(() => service?.stop())
 

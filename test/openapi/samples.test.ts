@@ -97,7 +97,7 @@ async function inOneProcess(
 
 /** A session of the user, by a link. */
 async function signIn({ url, operations }: TestService): Promise<string> {
-  const link = await operations.createLink({ user: USER })
+  const link = await operations.run('user link', { user: USER })
   const body = { code: link.url.replace(/^.*\//, ''), code_verifier: 'v'.repeat(43) }
   const path = '/api/mobile/v1/auth/link'
   return String((await send(url, { method: 'POST', path, body })).body.data.token)
@@ -112,7 +112,8 @@ async function startSampled() {
   const measurements = Array.from({ length: 9 }, (_, at) => ({ sn: `S${at}`, temp: 20 }))
   await send(service.url, { method: 'POST', path, token: daemon, body: { measurements } })
   const mobile = await signIn(service)
-  while ((await service.operations.listTokens({ user: USER })).length < 12) await signIn(service)
+  while ((await service.operations.run('token list', { user: USER })).length < 12)
+    await signIn(service)
   await send(service.url, {
     method: 'POST',
     path: '/api/mobile/v1/tokens',

@@ -19,7 +19,7 @@ describe('listing tokens', () => {
     const { service } = mobile
     const token = await mobile.tokenOf({ claims: { email: USER } })
     const state = async () => {
-      const [listed] = await service.operations.listTokens({ user: USER })
+      const [listed] = await service.operations.run('token list', { user: USER })
       return listed?.state
     }
     const status = async () => (await mobile.get('/me', token)).status
@@ -37,9 +37,9 @@ describe('listing tokens', () => {
   it('says that a token has expired before it says that it is idle', async () => {
     const { service } = mobile
     await mobile.tokenOf({ claims: { email: USER } })
-    await service.createToken(USER, { lifetimeMs: DAY_MS })
+    await service.createToken(USER, { expires: '1d' })
     service.clock.advanceMs(365 * DAY_MS)
-    const listed = await service.operations.listTokens({ user: USER })
+    const listed = await service.operations.run('token list', { user: USER })
     expect(listed.map(({ kind, state }) => [kind, state])).to.deep.equal([
       ['mobile', 'expired'],
       ['daemon', 'expired'],
@@ -55,7 +55,7 @@ describe('renaming a user', () => {
       const me = async () => (await mobile.get('/me', token)).body.data
       expect(await me()).to.include({ email: USER })
       const anna = { email: 'anna@example.org', name: 'Anna' }
-      await mobile.service.operations.renameUser({ user: USER, ...anna })
+      await mobile.service.operations.run('user rename', { user: USER, ...anna })
       expect(await me()).to.include(anna)
     } finally {
       await mobile.stop()
@@ -74,19 +74,23 @@ describe('rotating a token', () => {
     const headers = { authorization: `Bearer ${token}` }
     return (await fetch(`${mobile.service.url}/api/v1/me`, { headers })).status
   }
-  const refusalOf = (id: number, overlapMs = DAY_MS) =>
-    mobile.service.operations.rotateToken({ id, overlapMs }).then(
+  const refusalOf = (id: number, overlap = '1d') =>
+    mobile.service.operations.run('token rotate', { id: String(id), overlap }).then(
       () => 'rotated',
       (error: Error) => error.message,
     )
 
   it('leaves the old one working until the overlap ends', async () => {
     const { operations, clock } = mobile.service
-    await operations.createUser({ email: USER })
+    await operations.run('user create', { email: USER })
     const scopes = ['measurements:write', 'sensors:read']
-    const old = await operations.createToken({ user: USER, name: 'gateway-1', scopes })
+    const old = await operations.run('token create', {
+      user: USER,
+      name: 'gateway-1',
+      scope: scopes,
+    })
     expect(await statusOf(old.token)).to.equal(200)
-    const rotated = await operations.rotateToken({ id: old.id, overlapMs: 7 * DAY_MS })
+    const rotated = await operations.run('token rotate', { id: String(old.id), overlap: '7d' })
     expect(rotated.oldExpiresAtMs).to.equal(clock.nowMs() + 7 * DAY_MS)
     clock.advanceMs(7 * DAY_MS - 1)
     expect(await Promise.all([old, rotated].map(({ token }) => statusOf(token)))).to.deep.equal([
@@ -96,7 +100,7 @@ describe('rotating a token', () => {
     expect(await Promise.all([old, rotated].map(({ token }) => statusOf(token)))).to.deep.equal([
       401, 200,
     ])
-    const listed = await operations.listTokens({ user: USER })
+    const listed = await operations.run('token list', { user: USER })
     expect(
       listed.map(({ id, name, rights, state }) => ({ id, name, rights, state })),
     ).to.deep.equal([
@@ -107,14 +111,14 @@ describe('rotating a token', () => {
 
   it('gives the new one the lifetime of the old one, and the old one no more', async () => {
     const { operations, clock } = mobile.service
-    await operations.createUser({ email: USER })
-    const order = { user: USER, name: 'x', lifetimeMs: 30 * DAY_MS }
-    const { id } = await operations.createToken(order)
+    await operations.run('user create', { email: USER })
+    const order = { user: USER, name: 'x', expires: '30d' }
+    const { id } = await operations.run('token create', order)
     clock.advanceMs(29 * DAY_MS)
-    const [old] = await operations.listTokens({ user: USER })
-    const { oldExpiresAtMs } = await operations.rotateToken({ id, overlapMs: 7 * DAY_MS })
+    const [old] = await operations.run('token list', { user: USER })
+    const { oldExpiresAtMs } = await operations.run('token rotate', { id: String(id) })
     expect(oldExpiresAtMs).to.equal(old?.expiresAtMs)
-    const [, rotated] = await operations.listTokens({ user: USER })
+    const [, rotated] = await operations.run('token list', { user: USER })
     const lifetimeMs = (old?.expiresAtMs ?? 0) - (old?.createdAtMs ?? 0)
     expect(rotated?.expiresAtMs).to.equal(clock.nowMs() + lifetimeMs)
   })
@@ -122,16 +126,16 @@ describe('rotating a token', () => {
   it('is refused for tokens that are none of a daemon, or no good', async () => {
     const { operations, clock } = mobile.service
     await mobile.tokenOf({ claims: { email: USER } })
-    const [phone] = await operations.listTokens({ user: USER })
+    const [phone] = await operations.run('token list', { user: USER })
     expect(await refusalOf(phone?.id ?? 0)).to.match(/^no live daemon token has the id/)
-    const order = { user: USER, name: 'x', lifetimeMs: DAY_MS }
-    const expired = await operations.createToken(order)
+    const order = { user: USER, name: 'x', expires: '1d' }
+    const expired = await operations.run('token create', order)
     clock.advanceMs(DAY_MS)
     expect(await refusalOf(expired.id)).to.match(/^no live daemon token/)
-    const revoked = await operations.createToken(order)
-    await operations.revokeToken({ id: revoked.id })
+    const revoked = await operations.run('token create', order)
+    await operations.run('token revoke', { id: String(revoked.id) })
     expect(await refusalOf(revoked.id)).to.match(/^no live daemon token/)
     expect(await refusalOf(99)).to.match(/^no live daemon token/)
-    expect(await refusalOf(revoked.id, 0)).to.match(/^an overlap is at least a second/)
+    expect(await refusalOf(revoked.id, '0d')).to.match(/^--overlap must be a duration/)
   })
 })

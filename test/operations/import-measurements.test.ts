@@ -11,11 +11,13 @@ import { openRecords } from '../../src/cli/import/read-records.ts'
 import { storeFile } from '../../src/cli/import/store-file.ts'
 import type { TemperatureUnit } from '../../src/cli/import/temperature-unit.ts'
 import { Progress } from '../../src/cli/terminal/progress.ts'
+import { Terminal } from '../../src/cli/terminal/terminal.ts'
 import type { Sensor } from '../../src/domain/sensor.ts'
 import { DAY_MS } from '../../src/domain/time.ts'
 import { importMeasurements } from '../../src/operations/import-measurements.ts'
-import { OperationError } from '../../src/operations/operations.ts'
-import type { ImportOrder, Operations } from '../../src/operations/operations.ts'
+import { OperationError } from '../../src/operations/failure.ts'
+import type { Operations } from '../../src/commands/operations.ts'
+import type { ImportOrder } from '../../src/operations/import-order.ts'
 import type { Submission } from '../../src/domain/measurement.ts'
 import type { ReadBarrier } from '../../src/ports/journal-queue.ts'
 import type { MeasurementReader } from '../../src/ports/measurement-store.ts'
@@ -53,9 +55,9 @@ async function importText(service: Pick<TestService, 'operations'>, text: string
     hasDecimalComma: false,
     localTimes: undefined,
     serialNumber: undefined,
-    rules: await operations.importRules({ user }),
+    rules: await operations.importRules(user),
     keepsEqual,
-    progress: new Progress(undefined, 'lines'),
+    progress: new Progress(new Terminal(process), undefined, 'lines'),
   }
   const totals = await storeFile(job, operations, undefined)
   expect(totals.conflicts.named).to.deep.equal([])
@@ -165,8 +167,8 @@ describe('importing measurements', () => {
       const gone = [0, 0, 1].map((ms) => ({ sn: 'gone', atMs: START_MS + ms, temp: 3 }))
       await sendBatch(service.url, ofUser, gone.map(bodyOf))
       for (let time = 0; time < 3; time++) {
-        const [sensor] = await service.operations.listSensors({ user })
-        await service.operations.deleteSensor({ id: sensor?.id ?? 0 })
+        const [sensor] = await service.operations.run('sensor list', { user })
+        await service.operations.run('sensor delete', { id: String(sensor?.id ?? 0) })
         const counts = { created: 3, duplicates: 0 }
         expect(await importText(service, csvOf(gone), { user })).to.deep.equal(counts)
         const again = { created: 0, duplicates: 3 }
@@ -227,7 +229,7 @@ describe('an import', () => {
   it('compares what daemons send on the day of the import, while it runs', async () => {
     const user = 'today@example.org'
     const ofUser = await service.createToken(user)
-    const rules = await service.operations.importRules({ user })
+    const rules = await service.operations.importRules(user)
     const atMs = Math.floor(rules.measuredAtMsMax / DAY_MS) * DAY_MS
     const old = { sn: 'today', atMs: START_MS, temp: 1 }
     const fresh = { sn: 'today', atMs, temp: 2 }

@@ -26,7 +26,8 @@ describe('what was refused', () => {
       body,
       headers: { authorization: `Token ${token}` },
     })
-  const list = async () => (await service.operations.listRefused({ isOldestFirst: true })).entries
+  const list = async () =>
+    (await service.operations.run('refused list', { oldest: true })).refused!.entries
   /** Of a sensor: what was measured when, in seconds since the service began. */
   const history = async (sn: string) => {
     const sensors = await sendUnchecked(service.url, { path: '/api/v1/sensors', token })
@@ -60,7 +61,10 @@ describe('what was refused', () => {
     const kept = entries.flatMap(({ content }) => content.split('\n').slice(0, -1))
     expect(kept).to.deep.equal(others)
     const refusedAgain = entries.length + known.length
-    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 0, refusedAgain })
+    expect(await service.operations.run('refused retry', { all: true })).to.deep.equal({
+      count: 0,
+      refusedAgain,
+    })
   })
 
   it('is looked for by its ids, however many, while requests come in between', async () => {
@@ -68,7 +72,7 @@ describe('what was refused', () => {
     const ids = Array.from({ length: 500 }, (_, at) => at + 1)
     let turns = 0
     const counting = setInterval(() => (turns += 1), 0)
-    const message = await service.operations.dropRefused({ ids }).then(
+    const message = await service.operations.run('refused drop', { ids: ids.map(String) }).then(
       () => '',
       (error: Error) => error.message,
     )
@@ -108,26 +112,35 @@ describe('what was refused', () => {
       'element',
     ])
     const { operations } = service
-    expect(await operations.retryRefused({})).to.deep.equal({ count: 0, refusedAgain: 4 })
+    expect(await operations.run('refused retry', { all: true })).to.deep.equal({
+      count: 0,
+      refusedAgain: 4,
+    })
     for (const serialNumber of ['0011223344', '0011223355']) {
-      await operations.createSensor({ user: 'a@example.org', serialNumber })
+      await operations.run('sensor create', { user: 'a@example.org', sn: serialNumber })
     }
     service.clock.advanceMs(60_000)
-    expect(await operations.retryRefused({})).to.deep.equal({ count: 3, refusedAgain: 1 })
+    expect(await operations.run('refused retry', { all: true })).to.deep.equal({
+      count: 3,
+      refusedAgain: 1,
+    })
     expect(await readings()).to.deep.equal([
       '0011223344 2 2026-11-20T10:15:02.113Z',
       '0011223355 3 2026-11-20T10:15:02.113Z',
     ])
     const [left] = await list()
     expect(left?.content).to.equal('{"sn":"x","temp":"warm"}')
-    expect(await operations.dropRefused({ ids: [left!.id] })).to.deep.equal({ count: 1 })
+    expect(await operations.run('refused drop', { ids: [String(left!.id)] })).to.deep.equal({
+      count: 1,
+    })
     expect(await list()).to.deep.equal([])
   })
 
   it('is stored without what was stored of the same line when it came', async () => {
     await start({ AUTO_REGISTER: 'false' })
     const user = 'a@example.org'
-    const create = (serialNumber: string) => service.operations.createSensor({ user, serialNumber })
+    const create = (serialNumber: string) =>
+      service.operations.run('sensor create', { user, sn: serialNumber })
     await create('0011223344')
     await write('t,sn=0011223344 temp=1,temp_1=2,temp_2=99999,temp_3=3,temp_4=99999')
     const reasons = (await list()).map(({ content, fields }) => [content.slice(0, 12), fields])
@@ -137,10 +150,19 @@ describe('what was refused', () => {
     ])
     await create('0011223344.temp_1')
     service.clock.advanceMs(60_000)
-    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 0, refusedAgain: 2 })
+    expect(await service.operations.run('refused retry', { all: true })).to.deep.equal({
+      count: 0,
+      refusedAgain: 2,
+    })
     await create('0011223344.temp_3')
-    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 1, refusedAgain: 1 })
-    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 0, refusedAgain: 1 })
+    expect(await service.operations.run('refused retry', { all: true })).to.deep.equal({
+      count: 1,
+      refusedAgain: 1,
+    })
+    expect(await service.operations.run('refused retry', { all: true })).to.deep.equal({
+      count: 0,
+      refusedAgain: 1,
+    })
     expect(await history('0011223344')).to.deep.equal([[0, 1]])
     expect(await history('0011223344.temp_1')).to.deep.equal([[0, 2]])
     expect(await history('0011223344.temp_3')).to.deep.equal([[0, 3]])
@@ -151,7 +173,10 @@ describe('what was refused', () => {
     const lines = Array.from({ length: 498 }, () => 't temp=1')
     await write([...lines, 't temp=1,temp_1=2,temp_2=3,temp_3=4'].join('\n'))
     expect((await list()).map(({ fields }) => fields)).to.deep.equal([[2, 3]])
-    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 1, refusedAgain: 0 })
+    expect(await service.operations.run('refused retry', { all: true })).to.deep.equal({
+      count: 1,
+      refusedAgain: 0,
+    })
     const histories = await Promise.all([1, 2, 3].map((field) => history(`t.temp_${field}`)))
     expect(histories).to.deep.equal([[[0, 2]], [[0, 3]], [[0, 4]]])
   })
@@ -159,11 +184,12 @@ describe('what was refused', () => {
   it('is the part of an equal line that was refused each time', async () => {
     await start({ AUTO_REGISTER: 'false' })
     const user = 'a@example.org'
-    const create = (serialNumber: string) => service.operations.createSensor({ user, serialNumber })
+    const create = (serialNumber: string) =>
+      service.operations.run('sensor create', { user, sn: serialNumber })
     const line = 't,sn=0011223344 temp=1,temp_1=2'
     const { id } = await create('0011223344')
     await write(line)
-    await service.operations.deleteSensor({ id })
+    await service.operations.run('sensor delete', { id: String(id) })
     await create('0011223344.temp_1')
     for (let time = 0; time < 2; time++) {
       service.clock.advanceMs(60_000)
@@ -174,7 +200,10 @@ describe('what was refused', () => {
       [[0], 2],
     ])
     await create('0011223344')
-    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 2, refusedAgain: 0 })
+    expect(await service.operations.run('refused retry', { all: true })).to.deep.equal({
+      count: 2,
+      refusedAgain: 0,
+    })
     expect(await history('0011223344')).to.deep.equal([[120, 1]])
     expect(await history('0011223344.temp_1')).to.deep.equal([
       [0, 2],
@@ -202,7 +231,7 @@ describe('what was refused', () => {
       ['cut-line', 'more than 256 tags; its beginning is kept', 1_024, true, null],
     ]
     expect(await told()).to.deep.equal(kept)
-    const retried = await service.operations.retryRefused({})
+    const retried = await service.operations.run('refused retry', { all: true })
     expect(retried).to.deep.equal({ count: 0, refusedAgain: 2 })
     expect(await told()).to.deep.equal(kept)
     expect(await readings()).to.deep.equal(['0011223344 2 2026-11-20T10:15:00.000Z'])
@@ -249,8 +278,11 @@ describe('what was refused', () => {
     await write(`ruuvi,mac=cbb8334c884f,name=Sauna temp=1 ${NOW_S + HOUR_S}`)
     await write(`zigbee,sn=Küche\\ Nord temp=1 ${NOW_S + HOUR_S}`)
     service.clock.advanceMs(HOUR_S * 1_000)
-    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 2, refusedAgain: 0 })
-    const sensors = await service.operations.listSensors({ user: 'a@example.org' })
+    expect(await service.operations.run('refused retry', { all: true })).to.deep.equal({
+      count: 2,
+      refusedAgain: 0,
+    })
+    const sensors = await service.operations.run('sensor list', { user: 'a@example.org' })
     expect(sensors.map(({ alias }) => alias)).to.have.members(['Sauna', 'zigbee.Küche Nord'])
   })
 
@@ -260,9 +292,15 @@ describe('what was refused', () => {
       await write(`%,entity_id=feuchte_küche,_seq=${percent} value=${percent}\nkWh value=1`)
     }
     const { operations } = service
-    await until('both are noted', async () => (await operations.listSkipped({})).count === 2)
-    const { entries } = await operations.listSkipped({ user: 'a@example.org' })
-    expect(entries.map(({ line, count }) => [count, line])).to.have.deep.members([
+    await until(
+      'both are noted',
+      async () => (await operations.run('refused list', { skipped: true })).skipped!.count === 2,
+    )
+    const { skipped } = await operations.run('refused list', {
+      skipped: true,
+      user: 'a@example.org',
+    })
+    expect(skipped?.entries.map(({ line, count }) => [count, line])).to.have.deep.members([
       [2, '%,entity_id=feuchte_küche,_seq=41 value=41'],
       [2, 'kWh value=1'],
     ])
@@ -270,11 +308,15 @@ describe('what was refused', () => {
     await write(many)
     const full = { count: 4_096, entries: 1_000 }
     await until('as many are noted as are kept', async () => {
-      return (await operations.listSkipped({})).count === full.count
+      return (await operations.run('refused list', { skipped: true })).skipped!.count === full.count
     })
-    expect((await operations.listSkipped({})).entries).to.have.lengthOf(full.entries)
-    await service.operations.deleteUser({ user: 'a@example.org' })
-    expect(await operations.listSkipped({})).to.deep.equal({ count: 0, entries: [] })
+    expect(
+      (await operations.run('refused list', { skipped: true })).skipped!.entries,
+    ).to.have.lengthOf(full.entries)
+    await service.operations.run('user delete', { user: 'a@example.org' })
+    expect(await operations.run('refused list', { skipped: true })).to.deep.equal({
+      skipped: { count: 0, entries: [] },
+    })
   })
 
   it('goes with its user, and has room for the newest', async () => {
@@ -284,9 +326,10 @@ describe('what was refused', () => {
       const lines = Array.from({ length: 60 }, (_, at) => `${name}${at + 10}${text}`)
       await write(lines.join('\n'))
     }
-    const { count, dropped, entries } = await service.operations.listRefused({ limit: 1 })
+    const { refused } = await service.operations.run('refused list', { limit: '1' })
+    const { count, dropped, entries } = refused!
     expect([count, dropped, entries[0]?.content[0]]).to.deep.equal([139, 41, 'c'])
-    await service.operations.deleteUser({ user: 'a@example.org' })
+    await service.operations.run('user delete', { user: 'a@example.org' })
     expect(await list()).to.deep.equal([])
   })
 
@@ -296,7 +339,8 @@ describe('what was refused', () => {
     for (const name of 'ab') {
       await write(Array.from({ length: 60 }, (_, at) => `${name}${at + 10}${text}`).join('\n'))
     }
-    const { count, entries } = await service.operations.listRefused({ isOldestFirst: true })
+    const { refused } = await service.operations.run('refused list', { oldest: true })
+    const { count, entries } = refused!
     expect([count, entries.length, entries.at(-1)?.content.slice(0, 3)]).to.deep.equal([
       120,
       70,
@@ -311,7 +355,8 @@ describe('what was refused', () => {
       token = await service.createToken(user)
       await write(Array.from({ length: 3_000 }, (_, at) => `m${at}${text} x=1`).join('\n'))
     }
-    const listed = () => service.operations.listSkipped({ limit: 10_000 })
+    const listed = async () =>
+      (await service.operations.run('refused list', { skipped: true, limit: '10000' })).skipped!
     await until('all are noted', async () => (await listed()).count === 6_000)
     expect((await listed()).entries).to.have.lengthOf(4_096)
   })

@@ -101,7 +101,7 @@ describe('signing in with a phone', () => {
     const { status, body, text } = await exchange('office', await grantFrom('office'))
     expect(status, text).to.equal(200)
     expect(body.data.user.email).to.equal('ana@example.org')
-    const [listed] = await service.operations.listUsers({})
+    const [listed] = await service.operations.run('user list', {})
     expect(listed?.identities).to.have.lengthOf(1)
     expect(listed?.identities[0]).to.include({ issuer: idp.issuer, subject: 'ana' })
   })

@@ -25,8 +25,8 @@ describe('a process that ends', () => {
   const config = () => loadConfig({ PORT: '0', DATABASE_URL: database.url })
   const createToken = async () => {
     const { operations, close } = await openOperations(config())
-    await operations.createUser({ email: USER })
-    const { token } = await operations.createToken({ user: USER, name: 'gateway' })
+    await operations.run('user create', { email: USER })
+    const { token } = await operations.run('token create', { user: USER, name: 'gateway' })
     await close()
     return token
   }

@@ -40,8 +40,11 @@ describe('a clock that differs from that of the server', () => {
   }
   const createToken = async () => {
     const { operations, close } = await openOperations(configOf())
-    await operations.createUser({ email: 'ana@example.org' })
-    const { token } = await operations.createToken({ user: 'ana@example.org', name: 'gateway' })
+    await operations.run('user create', { email: 'ana@example.org' })
+    const { token } = await operations.run('token create', {
+      user: 'ana@example.org',
+      name: 'gateway',
+    })
     await close()
     return token
   }

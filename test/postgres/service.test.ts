@@ -7,7 +7,7 @@ import { createService } from '../../src/compose.ts'
 import type { Service } from '../../src/compose.ts'
 import { loadConfig } from '../../src/config.ts'
 import { openOperations } from '../../src/data-dir/operations.ts'
-import type { Operations } from '../../src/operations/operations.ts'
+import type { Operations } from '../../src/commands/operations.ts'
 import type { MachineClock } from '../../src/ports/system.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { PERMISSIVE } from '../contract/open-data.ts'
@@ -50,7 +50,7 @@ describe('two services on one database', () => {
     services = await Promise.all([startOne(), startOne()])
     const opened = await openOperations(configOf())
     ;({ operations, close: closeOperations } = opened)
-    await operations.createUser({ email: ANA })
+    await operations.run('user create', { email: ANA })
   })
   after(async () => {
     await closeOperations?.()
@@ -59,7 +59,7 @@ describe('two services on one database', () => {
   })
 
   const urlOf = (at: number) => services[at]?.url ?? ''
-  const createToken = () => operations.createToken({ user: ANA, name: 'gateway' })
+  const createToken = () => operations.run('token create', { user: ANA, name: 'gateway' })
   const submit = (at: number, token: string, body: object) =>
     send(urlOf(at), { method: 'POST', path: '/api/v1/measurements', token, body })
 
@@ -103,7 +103,7 @@ describe('two services on one database', () => {
       return (await Promise.all(asked)).map(({ status }) => status)
     }
     expect(await statuses()).to.deep.equal([200, 200])
-    await operations.revokeToken({ id })
+    await operations.run('token revoke', { id: String(id) })
     expect(await statuses()).to.deep.equal([401, 401])
   })
 
@@ -132,8 +132,11 @@ describe('two services on one database', () => {
   })
 
   it('forget a user at once, and delete what the user had', async () => {
-    await operations.createUser({ email: 'ben@example.org' })
-    const { token } = await operations.createToken({ user: 'ben@example.org', name: 'gateway' })
+    await operations.run('user create', { email: 'ben@example.org' })
+    const { token } = await operations.run('token create', {
+      user: 'ben@example.org',
+      name: 'gateway',
+    })
     await submit(0, token, { sn: 'shed', temp: 3, timestamp: AT })
     const phone = mintToken('mobile')
     await ask(
@@ -144,7 +147,7 @@ describe('two services on one database', () => {
       Date.now(),
     )
     const reader = await EventReader.open(urlOf(1), phone.text)
-    const { id, sensors } = await operations.deleteUser({ user: 'ben@example.org' })
+    const { id, sensors } = await operations.run('user delete', { user: 'ben@example.org' })
     expect(sensors).to.equal(1)
     expect((await submit(1, token, { sn: 'shed', temp: 3 })).status).to.equal(401)
     await reader.rest()

@@ -55,8 +55,9 @@ describe('the verification of a database', () => {
     service = await createService(config, { clock: systemClock, log: new RecordingLog() })
     url = (await service.start()).url
     const { operations, close } = await openOperations(config)
-    await operations.createUser({ email: 'ana@example.org' })
-    token = (await operations.createToken({ user: 'ana@example.org', name: 'gateway' })).token
+    await operations.run('user create', { email: 'ana@example.org' })
+    token = (await operations.run('token create', { user: 'ana@example.org', name: 'gateway' }))
+      .token
     await close()
     await sendBatch(url, token, measurementsOf('CELLAR', 0))
     await sendBatch(url, token, measurementsOf('GONE', 0))

@@ -10,8 +10,8 @@ import { connectOperations } from '../../src/socket/client.ts'
 import { ServiceError } from '../../src/domain/errors.ts'
 import type { RequestFault } from '../../src/domain/errors.ts'
 import { OperationsSocket } from '../../src/socket/server.ts'
-import { OperationError } from '../../src/operations/operations.ts'
-import type { Operations } from '../../src/operations/operations.ts'
+import { OperationError } from '../../src/operations/failure.ts'
+import type { Operations } from '../../src/commands/operations.ts'
 import type { Log } from '../../src/ports/system.ts'
 
 const logged: string[] = []
@@ -26,34 +26,19 @@ const fault: RequestFault = {
 
 const absent = () => Promise.reject(new Error('not part of this'))
 
-const operations: Operations = {
-  createUser: async ({ email, name = email }) => ({ id: 1, email, name }),
-  listUsers: async () => [],
-  deleteUser: async () => ({ id: 1, sensors: 0, measurements: 0 }),
-  unlinkIdentity: async () => ({}),
-  createToken: () => Promise.reject(new ServiceError('overloaded', { retryAfterSeconds: 3 })),
-  listTokens: () => Promise.reject(new OperationError({ kind: 'usage', message: 'm', hint: 'h' })),
-  revokeToken: () => Promise.reject(new Error('secret of the inside')),
-  createLink: absent,
-  renameUser: absent,
-  rotateToken: absent,
-  createSensor: absent,
-  listSensors: absent,
-  changeSensor: absent,
-  previewUserDeletion: absent,
-  previewSensorDeletion: absent,
-  deleteSensor: absent,
-  previewDrop: absent,
-  listRefused: absent,
-  listSkipped: absent,
-  retryRefused: absent,
-  previewRefusedDrop: absent,
-  dropRefused: absent,
-  acceptClock: absent,
+const failures: Readonly<Record<string, Error>> = {
+  'token create': new ServiceError('overloaded', { retryAfterSeconds: 3 }),
+  'token list': new OperationError({ kind: 'usage', message: 'm', hint: 'h' }),
+  'token revoke': new Error('secret of the inside'),
+}
+
+const operations = {
+  run: async (path: string, given: object) => {
+    if (failures[path] !== undefined) throw failures[path]
+    return { path, given }
+  },
+  preview: absent,
   importRules: () => Promise.reject(new ServiceError('validation_failed', { faults: [fault] })),
-  listSetAside: async () => ({ count: 0, measurements: [] }),
-  retrySetAside: async () => ({ count: 0 }),
-  dropSetAside: async () => ({ count: 0 }),
   listMeasuredPeriods: absent,
   importMeasurements: async ({ measurements }) => ({
     created: measurements.length,
@@ -61,7 +46,7 @@ const operations: Operations = {
     conflicts: [],
     deleted: [],
   }),
-}
+} as Operations
 
 describe('OperationsSocket', () => {
   let folder = ''
@@ -102,8 +87,8 @@ describe('OperationsSocket', () => {
 
   it('carries arguments and answers', async () => {
     const client = await connected()
-    const user = await client.operations.createUser({ email: 'ä@example.org' })
-    expect(user).to.deep.equal({ id: 1, email: 'ä@example.org', name: 'ä@example.org' })
+    const ran: unknown = await client.operations.run('user create', { email: 'ä@example.org' })
+    expect(ran).to.deep.equal({ path: 'user create', given: { email: 'ä@example.org' } })
     const measurement = { eventId: 'e', serialNumber: 's', tempCelsius: 1, measuredAtMs: 2 }
     const measurements = Array.from({ length: 4_000 }, () => measurement)
     const equalsBefore = measurements.map(() => 0)
@@ -114,17 +99,17 @@ describe('OperationsSocket', () => {
   })
 
   it('carries failures with all that is said about them', async () => {
-    expect(await failureOf((from) => from.listTokens({ user: 'a' }))).to.deep.equal({
+    expect(await failureOf((from) => from.run('token list', { user: 'a' }))).to.deep.equal({
       kind: 'usage',
       message: 'm',
       hint: 'h',
     })
-    expect(await failureOf((from) => from.createToken({ user: 'a', name: 'n' }))).to.deep.equal({
+    expect(await failureOf((from) => from.run('token create', {}))).to.deep.equal({
       kind: 'failed',
       message: 'overloaded',
       retryAfterSeconds: 3,
     })
-    expect(await failureOf((from) => from.importRules({ user: 'a' }))).to.deep.equal({
+    expect(await failureOf((from) => from.importRules('a'))).to.deep.equal({
       kind: 'failed',
       message: 'validation failed',
       faults: [fault],
@@ -132,15 +117,15 @@ describe('OperationsSocket', () => {
   })
 
   it('tells its log, not the caller, about a fault of ours', async () => {
-    const failure = await failureOf((from) => from.revokeToken({ id: 1 }))
-    expect(failure?.message).to.equal('revokeToken failed inside the service')
+    const failure = await failureOf((from) => from.run('token revoke', { id: '1' }))
+    expect(failure?.message).to.equal('run failed inside the service')
     expect(logged).to.include('operation failed')
   })
 
   it('answers an operation it does not know, and what is no operation', async () => {
     for (const [method, url] of [
       ['POST', '/operations/toString'],
-      ['GET', '/operations/listUsers'],
+      ['GET', '/operations/run'],
       ['POST', '/'],
     ] as const) {
       expect(await statusOf(method, url)).to.equal(404)

@@ -17,8 +17,8 @@ export async function createFleetToken(
   const client = await connectOperations(operationsSocketPath(config.dataDir))
   const { operations, close } = client ?? (await openOperations(config))
   try {
-    await operations.createUser({ email: user })
-    return (await operations.createToken({ user, name: 'gateway' })).token
+    await operations.run('user create', { email: user })
+    return (await operations.run('token create', { user, name: 'gateway' })).token
   } finally {
     await close()
   }

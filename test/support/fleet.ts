@@ -73,7 +73,7 @@ export async function fillFleet(service: TestService): Promise<void> {
     second,
     every(60, STOP_MS - 12 * HOUR_MS, STOP_MS).map((atMs) => reading(barn.sn, 30, atMs)),
   )
-  await service.operations.createSensor({ user: 'b@example.org', serialNumber: silent.sn })
+  await service.operations.run('sensor create', { user: 'b@example.org', sn: silent.sn })
   await change(first, 1, { alias: 'Cellar', compensation: -0.5 })
   await change(second, 3, { alias: 'Barn', compensation: 0.25 })
 }

@@ -11,11 +11,11 @@ export async function listAll(
   const { operations, close } = await openOperations(loadConfig(where))
   const users = addresses.map((user) => ({ user }))
   const said = [
-    await operations.listUsers({}),
-    await Promise.all(users.map((user) => operations.listTokens(user))),
-    await Promise.all(users.map((user) => operations.listSensors(user))),
-    await operations.listRefused({}),
-    await operations.listSkipped({}),
+    await operations.run('user list', {}),
+    await Promise.all(users.map((user) => operations.run('token list', user))),
+    await Promise.all(users.map((user) => operations.run('sensor list', user))),
+    await operations.run('refused list', {}),
+    await operations.run('refused list', { skipped: true }),
   ]
   await close()
   const isKept = (key: string) => key !== 'dataVersion'

@@ -16,6 +16,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   access: ['domain', 'ports', 'access'],
   influxql: ['domain', 'ports', 'history', 'sensors', 'influxql'],
   operations: ['domain', 'ports', ...CORE, 'line-protocol', 'operations', 'schemas'],
+  commands: ['commands', 'operations', ...CORE, 'domain', 'ports', 'config-values', 'schemas'],
   control: ['domain', 'ports', 'control'],
   bytes: ['bytes'],
   sqlite: ['bytes', 'domain', 'ports', 'control', 'sqlite'],
@@ -28,7 +29,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   metrics: ['domain', 'ports', 'ingest', 'system', 'metrics'],
   // A worker thread composes itself, as compose.ts does for the process.
   threads: ['domain', 'ports', ...CORE, 'sqlite', 'influx', 'memory', 'system', 'threads'],
-  socket: ['domain', 'ports', 'operations', 'socket'],
+  socket: ['domain', 'ports', 'commands', 'operations', 'socket'],
   // It serves the files of the chart page, which import each other and nothing else.
   http: [
     'bytes',
@@ -46,6 +47,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // A command composes itself: it reads the settings, the clock, and opens what it works on.
   cli: [
     'cli',
+    'commands',
     'operations',
     'socket',
     ...CORE,
@@ -57,7 +59,16 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...OPENED_BY_COMMANDS,
   ],
   // What a command does to a whole DATA_DIR: it knows all that has files there.
-  'data-dir': ['data-dir', 'core', 'operations', 'domain', 'ports', ...ADAPTERS, 'package'],
+  'data-dir': [
+    'data-dir',
+    'core',
+    'commands',
+    'operations',
+    'domain',
+    'ports',
+    ...ADAPTERS,
+    'package',
+  ],
   // It looks at everything, and changes nothing.
   doctor: ['doctor', 'core', 'data-dir', 'oidc', 'socket', 'domain', 'ports', ...ADAPTERS],
   core: ['core', 'ingest', 'metrics', 'threads', 'domain', 'ports', ...ADAPTERS],

@@ -9,11 +9,13 @@ import { createService } from '../../src/compose.ts'
 import { openOperations } from '../../src/data-dir/operations.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Environment } from '../../src/config-settings.ts'
-import type { CreatedToken, Operations, TokenOrder } from '../../src/operations/operations.ts'
+import type { GivenOf, Operations, ResultOf } from '../../src/commands/operations.ts'
 import { operationsSocketPath } from '../../src/socket/path.ts'
 import { FakeClock } from './clock.ts'
 import { closeKept } from './http.ts'
 import { RecordingLog } from './log.ts'
+
+type TokenOrder = Omit<GivenOf<'token create'>, 'user'>
 
 export interface TestService {
   readonly url: string
@@ -22,8 +24,8 @@ export interface TestService {
   readonly log: RecordingLog
   readonly operations: Operations
   /** A daemon token of a user, who is made when there is none of that address yet. */
-  createToken(user: string, order?: Omit<Partial<TokenOrder>, 'user'>): Promise<string>
-  createTokenWithId(user: string, order?: Partial<TokenOrder>): Promise<CreatedToken>
+  createToken(user: string, order?: TokenOrder): Promise<string>
+  createTokenWithId(user: string, order?: TokenOrder): Promise<ResultOf<'token create'>>
   stop(): Promise<void>
 }
 
@@ -42,8 +44,8 @@ export async function startService(settings: Environment = {}): Promise<TestServ
   if (client === undefined) throw new Error('the service has no socket')
   const { operations } = client
   const ensureUser = async (email: string) => {
-    const users = await operations.listUsers({})
-    if (!users.some((user) => user.email === email)) await operations.createUser({ email })
+    const users = await operations.run('user list', {})
+    if (!users.some((user) => user.email === email)) await operations.run('user create', { email })
   }
   return {
     url,
@@ -53,11 +55,11 @@ export async function startService(settings: Environment = {}): Promise<TestServ
     operations,
     createToken: async (user, order = {}) => {
       await ensureUser(user)
-      return (await operations.createToken({ user, name: 'gateway', ...order })).token
+      return (await operations.run('token create', { user, name: 'gateway', ...order })).token
     },
     createTokenWithId: async (user, order = {}) => {
       await ensureUser(user)
-      return operations.createToken({ name: 'gateway', ...order, user })
+      return operations.run('token create', { name: 'gateway', ...order, user })
     },
     stop: async () => {
       closeKept()

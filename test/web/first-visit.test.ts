@@ -24,7 +24,7 @@ describe('a first visit to the chart page', () => {
     const token = await test.service.createToken(NEWCOMER)
     const body = { event_id: 'first', sn: 'cellar', temp: 21.4 }
     await send(test.service.url, { method: 'POST', path: '/api/v1/measurements', token, body })
-    const { url } = await test.service.operations.createLink({ user: NEWCOMER })
+    const { url } = await test.service.operations.run('user link', { user: NEWCOMER })
     // Its worker loads the rest two seconds later, for when there is no network.
     const { page, context } = await test.open('healthz', { serviceWorkers: 'block' })
     const loaded = await countLoads(page)

@@ -13,13 +13,13 @@ describe('a sign-in link on the chart page', () => {
   let test: ChartPageTest
   before(async () => {
     test = await ChartPageTest.start(browser(), NO_PROVIDER)
-    await test.service.operations.createUser({ email: 'ben@example.org', name: 'Ben' })
+    await test.service.operations.run('user create', { email: 'ben@example.org', name: 'Ben' })
   })
   after(() => test?.stop())
   afterEach(() => test?.expectNoProblems())
 
   const linkOf = async (user: string) => {
-    const { url } = await test.service.operations.createLink({ user })
+    const { url } = await test.service.operations.run('user link', { user })
     return url.slice(url.indexOf('#'))
   }
   const choose = (page: Page, name: string) => page.getByRole('button', { name }).click()
@@ -67,7 +67,7 @@ describe('a sign-in link on the chart page', () => {
     await page.locator('#user', { hasText: 'Ben' }).waitFor()
     await page.getByRole('button', { name: 'Create a token' }).waitFor()
     const live = async (user: string) => {
-      const tokens = await test.service.operations.listTokens({ user })
+      const tokens = await test.service.operations.run('token list', { user })
       return tokens.filter(({ kind, state }) => kind === 'mobile' && state === 'live').length
     }
     expect(await live('ben@example.org')).to.equal(1)

@@ -74,7 +74,7 @@ describe('a chart page that stays open while the service is upgraded', () => {
   }
 
   async function link(): Promise<string> {
-    return (await services[0]?.operations.createLink({ user: USER }))?.url ?? ''
+    return (await services[0]?.operations.run('user link', { user: USER }))?.url ?? ''
   }
 
   const titled = (page: Page, name: string) =>

@@ -2,7 +2,7 @@
 // `time (UTC)` is `time`, `Temp, °C (logger 1)` and `temp_c` are `temp`.
 
 import { isUnitName } from '../../domain/temperature-unit.ts'
-import { usage } from '../../operations/operations.ts'
+import { usage } from '../../operations/failure.ts'
 import { readTemperatureName } from './temperature-unit.ts'
 import type { TemperatureUnit } from './temperature-unit.ts'
 

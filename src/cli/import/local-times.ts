@@ -2,7 +2,7 @@
 // show some twice: such times do not identify an instant.
 
 import { Temporal } from 'temporal-polyfill'
-import { usage } from '../../operations/operations.ts'
+import { usage } from '../../operations/failure.ts'
 import { DAY_MS } from '../../domain/time.ts'
 
 const DAYS_MAX = 1_000

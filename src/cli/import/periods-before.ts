@@ -6,7 +6,8 @@ import type { SubmittedMeasurement } from '../../domain/measurement.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
-import type { ImportRules, Operations } from '../../operations/operations.ts'
+import type { Operations } from '../../commands/operations.ts'
+import type { ImportRules } from '../../operations/import-order.ts'
 
 export class PeriodsBefore {
   readonly #operations: Pick<Operations, 'listMeasuredPeriods'>

@@ -1,7 +1,7 @@
 // Reads a CSV or NDJSON file record by record, in bounded memory. A malformed record is returned
 // with its fault; only text that is not UTF-8 ends the reading.
 
-import { OperationError } from '../../operations/operations.ts'
+import { OperationError } from '../../operations/failure.ts'
 import type { ByteSource } from './byte-source.ts'
 import { CsvRecords, delimiterOf } from './csv.ts'
 import type { CsvRecord, Delimiter, Line } from './csv.ts'

@@ -3,7 +3,7 @@
 // unit for the whole file.
 
 import { formatInstant, parseInstant, SECOND_MS } from '../../domain/time.ts'
-import { usage } from '../../operations/operations.ts'
+import { usage } from '../../operations/failure.ts'
 import type { LocalTime, LocalTimes } from './local-times.ts'
 
 const LOOSE_TIME =

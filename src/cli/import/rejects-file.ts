@@ -3,7 +3,7 @@
 
 import { open, rm } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
-import { OperationError } from '../../operations/operations.ts'
+import { OperationError } from '../../operations/failure.ts'
 import type { FileRecord, RecordSource } from './read-records.ts'
 
 const REASON = 'rejected_because'

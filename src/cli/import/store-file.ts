@@ -5,14 +5,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RuleCheck } from '../../operations/check-measurement.ts'
-import { OperationError, failureOf, importMeasurementsMax } from '../../operations/operations.ts'
-import type {
-  ImportOrder,
-  ImportReceipt,
-  ImportRules,
-  Operations,
-} from '../../operations/operations.ts'
-import { printNote } from '../terminal/print.ts'
+import type { Operations } from '../../commands/operations.ts'
+import { OperationError, failureOf } from '../../operations/failure.ts'
+import { importMeasurementsMax } from '../../operations/import-order.ts'
+import type { ImportOrder, ImportReceipt, ImportRules } from '../../operations/import-order.ts'
 import type { Progress } from '../terminal/progress.ts'
 import { EventNames, FILE_CHANGED, MeasurementReader } from './read-measurements.ts'
 import type { NamedMeasurement, ReaderSettings, TimeOrder } from './read-measurements.ts'
@@ -181,7 +177,7 @@ class Sender {
     const { message = '', hint } = failureOf(error) ?? {}
     this.#job.progress.end()
     const why = [message, hint].filter((text) => text !== undefined).join('\n')
-    printNote(`nothing is stored now, trying again: ${why}`)
+    this.#job.progress.note(`nothing is stored now, trying again: ${why}`)
   }
 
   /**

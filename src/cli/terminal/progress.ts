@@ -1,10 +1,10 @@
 // Progress of a long command, on standard error: on a terminal a bar with rate and time left,
 // elsewhere a plain line now and then; for some commands one after another.
 
-import { grouped } from '../../domain/grouped.ts'
+import { counted, grouped } from '../../domain/grouped.ts'
 import type { WorkProgress } from '../../ports/system.ts'
 import { systemClock } from '../../system/clock.ts'
-import { counted, printNote } from './print.ts'
+import type { Terminal } from './terminal.ts'
 
 const LOOK_EVERY = 1_000
 const REDRAW_MS = 200
@@ -17,6 +17,7 @@ const BYTES_PER_MB = 1_000_000
 const COUNTS_PER_MB = 1_000
 
 export class Progress {
+  readonly #terminal: Terminal
   readonly #total: number | undefined
   readonly #counted: string
   readonly #startedMs = systemClock.monotonicMs()
@@ -27,7 +28,8 @@ export class Progress {
   #shownMs = this.#startedMs
 
   /** @param total `undefined` if unknown @param noun what is counted: `lines` */
-  constructor(total: number | undefined, noun: string) {
+  constructor(terminal: Terminal, total: number | undefined, noun: string) {
+    this.#terminal = terminal
     this.#total = total
     this.#counted = noun
   }
@@ -35,7 +37,7 @@ export class Progress {
   /** @param what the current step: `checking`, `storing` */
   begin(what: string): void {
     this.#what = what
-    if (process.stderr.isTTY) process.stderr.write(`${CLEAR_LINE}${what} …`)
+    if (this.#terminal.isWatched) this.#write(`${CLEAR_LINE}${what} …`)
   }
 
   /** Adds to the part of the total that is done. */
@@ -53,12 +55,17 @@ export class Progress {
     this.#show()
   }
 
+  /** What else there is to say of the step. */
+  note(text: string): void {
+    this.#terminal.note(text)
+  }
+
   end(): void {
-    if (process.stderr.isTTY) process.stderr.write(CLEAR_LINE)
+    if (this.#terminal.isWatched) this.#write(CLEAR_LINE)
   }
 
   #show(): void {
-    const isTerminal = process.stderr.isTTY
+    const isTerminal = this.#terminal.isWatched
     const nowMs = systemClock.monotonicMs()
     if (nowMs - this.#shownMs < (isTerminal ? REDRAW_MS : PLAIN_LINE_MS)) return
     this.#shownMs = nowMs
@@ -68,7 +75,11 @@ export class Progress {
     const done = share === undefined ? this.#counts() : this.#bar(share, isTerminal)
     const left = share === undefined ? '' : `, ${secondsLeft(share, passedSeconds)} s left`
     const line = `${this.#what}${done}, ${rate} ${this.#counted}/s${left}`
-    process.stderr.write(isTerminal ? `${CLEAR_LINE}${line}` : `${line}\n`)
+    this.#write(isTerminal ? `${CLEAR_LINE}${line}` : `${line}\n`)
+  }
+
+  #write(text: string): void {
+    this.#terminal.io.stderr.write(text)
   }
 
   #share(): number | undefined {
@@ -92,11 +103,16 @@ function secondsLeft(share: number, passedSeconds: number): number {
 
 /** Of a command that moves bytes: one bar after another. */
 export class ByteProgress {
+  readonly #terminal: Terminal
   #current: Progress | undefined
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal
+  }
 
   begin(what: string, totalBytes: number): void {
     this.end()
-    this.#current = new Progress(totalBytes, 'kB')
+    this.#current = new Progress(this.#terminal, totalBytes, 'kB')
     this.#current.begin(what)
   }
 
@@ -113,17 +129,22 @@ export class ByteProgress {
 
 /** Of a command of several steps: one bar after another. */
 export class StepProgress implements WorkProgress {
+  readonly #terminal: Terminal
   #current: Progress | undefined
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal
+  }
 
   begin(what: string, total: number, noun: string): void {
     this.end()
-    printNote(`${what}: ${counted(total, noun)}`)
-    this.#current = new Progress(total, `${noun}s`)
+    this.#terminal.note(`${what}: ${counted(total, noun)}`)
+    this.#current = new Progress(this.#terminal, total, `${noun}s`)
     this.#current.begin(what)
   }
 
   note(text: string): void {
-    printNote(text)
+    this.#terminal.note(text)
   }
 
   advance(amount: number): void {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { findColumns } from '../../../src/cli/import/columns.ts'
-import { OperationError } from '../../../src/operations/operations.ts'
+import { OperationError } from '../../../src/operations/failure.ts'
 
 describe('findColumns', () => {
   const found = [

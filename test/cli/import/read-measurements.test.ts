@@ -8,7 +8,7 @@ import {
 } from '../../../src/cli/import/read-measurements.ts'
 import type { ReaderSettings } from '../../../src/cli/import/read-measurements.ts'
 import { RuleCheck } from '../../../src/operations/check-measurement.ts'
-import type { ImportRules } from '../../../src/operations/operations.ts'
+import type { ImportRules } from '../../../src/operations/import-order.ts'
 
 const RULES: ImportRules = {
   measuredAtMsMin: Date.UTC(2010, 0, 1),

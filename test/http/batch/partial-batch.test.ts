@@ -64,8 +64,12 @@ describe('a batch with on_invalid=skip', () => {
       '0 rejected repeated_member /measurements/0/event_id',
       '1 created',
     ])
-    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 0, refusedAgain: 1 })
-    const { entries } = await service.operations.listRefused({ limit: 1 })
+    expect(await service.operations.run('refused retry', { all: true })).to.deep.equal({
+      count: 0,
+      refusedAgain: 1,
+    })
+    const { refused } = await service.operations.run('refused list', { limit: '1' })
+    const { entries } = refused!
     expect(entries[0]?.content).to.equal('{"event_id":{"repeated":["a","b"]},"sn":"A1","temp":1}')
   })
 

@@ -69,7 +69,7 @@ describe('an answer before the body', function () {
 
   before(async () => {
     service = await startService({ RATE_LIMIT_REQUESTS: '100' })
-    const reader = { scopes: ['sensors:read'] }
+    const reader = { scope: ['sensors:read'] }
     tokens.set('stranger', `thd_live_${'x'.repeat(43)}`)
     tokens.set('reader', await service.createToken('reader@example.org', reader))
     const spender = await service.createToken('spender@example.org')

@@ -88,7 +88,7 @@ describe('a body without a length', function () {
     tokens.set('phone', await mobile.tokenOf({ claims: { sub: EMAIL, email: EMAIL } }))
     await mobile.submit(EMAIL, { sn: 'known', temp: 20 })
     tokens.set('stranger', `thd_live_${'x'.repeat(43)}`)
-    tokens.set('reader', await mobile.service.createToken(EMAIL, { scopes: ['sensors:read'] }))
+    tokens.set('reader', await mobile.service.createToken(EMAIL, { scope: ['sensors:read'] }))
   })
 
   beforeEach(async () => {

@@ -70,8 +70,8 @@ describe('the calls of senders to InfluxDB', () => {
     const line = `t,room=a value=20.5,temp=21 ${NOW_S}`
     await write(line)
     const { operations } = service
-    const [sensor] = await operations.listSensors({ user })
-    await operations.deleteSensor({ id: sensor!.id })
+    const [sensor] = await operations.run('sensor list', { user })
+    await operations.run('sensor delete', { id: String(sensor!.id) })
     expect(counts(await write(line))).to.deep.equal([204, 0, 1, 0, 0])
     expect(await sensors()).to.deep.equal({})
   })
@@ -95,7 +95,7 @@ describe('the calls of senders to InfluxDB', () => {
       expect(headers['www-authenticate']).to.match(/^Bearer /)
       expect(body.error).to.be.a('string')
     }
-    const reader = await service.createToken(user, { scopes: ['sensors:read'] })
+    const reader = await service.createToken(user, { scope: ['sensors:read'] })
     const forbidden = await write('', { authorization: `Token ${reader}` })
     expect([forbidden.status, forbidden.body.code]).to.deep.equal([403, 'forbidden'])
   })
@@ -238,13 +238,13 @@ describe('the calls of senders to InfluxDB', () => {
     await write([`${point}20`, ...others.map((key) => `${key} temp=1`)].join(` ${NOW_S}\n`))
     const { operations } = service
     const named = async () => {
-      const listed = await operations.listSensors({ user })
+      const listed = await operations.run('sensor list', { user })
       return listed.map(({ alias }) => alias)
     }
     const rest = ['0011223344', 'zigbee.Küche Nord', 'Sauna']
     expect(await named()).to.deep.equal(['Küche', ...rest])
-    const [kitchen] = await operations.listSensors({ user })
-    await operations.changeSensor({ id: kitchen!.id, alias: 'Kitchen' })
+    const [kitchen] = await operations.run('sensor list', { user })
+    await operations.run('sensor set', { id: String(kitchen!.id), alias: 'Kitchen' })
     await write(`${point}21 ${NOW_S - 1}`)
     expect(await named()).to.deep.equal(['Kitchen', ...rest])
   })
@@ -253,11 +253,11 @@ describe('the calls of senders to InfluxDB', () => {
     await start()
     const line = `°C,domain=sensor,entity_id=living value=20 ${NOW_S}`
     expect((await write(line)).status).to.equal(204)
-    const order = { serialNumberPrefix: 'cabin.' }
+    const order = { snPrefix: 'cabin.' }
     const cabin = await service.createTokenWithId(user, order)
-    const { token: rotated } = await service.operations.rotateToken({
-      id: cabin.id,
-      overlapMs: 1_000,
+    const { token: rotated } = await service.operations.run('token rotate', {
+      id: String(cabin.id),
+      overlap: '1s',
     })
     for (const [at, text] of [cabin.token, rotated].entries()) {
       const later = line.replace(String(NOW_S), String(NOW_S - 1 - at))

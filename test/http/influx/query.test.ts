@@ -130,7 +130,7 @@ describe('/query', () => {
 
   it('answers two statements without a token, and with one that may only write', async () => {
     const token = await mobile.service.createToken('a@example.org', {
-      scopes: ['measurements:write'],
+      scope: ['measurements:write'],
     })
     const databases = [['thermolog']]
     const OPEN: readonly (readonly [q: string, values: unknown])[] = [

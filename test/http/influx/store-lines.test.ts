@@ -25,7 +25,7 @@ describe('measurements without an event id', () => {
     user = `a${++users}@example.org`
     token = await service.createToken(user)
     for (const serialNumber of ['timed', 'timeless']) {
-      await service.operations.createSensor({ user, serialNumber })
+      await service.operations.run('sensor create', { user, sn: serialNumber })
     }
   })
 

@@ -55,7 +55,7 @@ describe('deleting one’s account', () => {
     expect(await isOffered()).to.equal(true)
     const [token, other] = [await mobile.tokenOf(), await mobile.tokenOf()]
     const { id } = (await mobile.get('/me', token)).body.data
-    await mobile.service.operations.createSensor({ user: ANA, serialNumber: 'A1' })
+    await mobile.service.operations.run('sensor create', { user: ANA, sn: 'A1' })
     const stream = await EventReader.open(mobile.service.url, other)
     const { status, text } = await remove(token, { email: 'Ana@EXAMPLE.org' })
     expect([status, text]).to.deep.equal([204, ''])
@@ -86,7 +86,7 @@ describe('deleting one’s account', () => {
         ['/api/v1/measurements/batch?on_invalid=skip', batch],
       ].map(([path = '', body = '']) => underWay(url + path, token, body)),
     )
-    await operations.deleteUser({ user: ANA })
+    await operations.run('user delete', { user: ANA })
     const [lines, ...batches] = await Promise.all(sending.map((finish) => finish()))
     expect(lines).to.include({ status: 401, code: 'unauthorized' })
     for (const answer of batches) expect(answer).to.include({ status: 401, code: 'invalid_token' })
@@ -112,7 +112,7 @@ describe('deleting one’s account', () => {
     expect(codeOf(await remove(token))).to.equal('403 insufficient_scope')
     expect((await mobile.get('/sensors', token)).body.data).to.have.lengthOf(1)
     const email = 'ben@example.org'
-    await mobile.service.operations.createUser({ email })
+    await mobile.service.operations.run('user create', { email })
     const ben = await mobile.tokenOf({ claims: { sub: 'ben', email } })
     expect(codeOf(await remove(ben, { email }))).to.equal('403 insufficient_scope')
   })

@@ -8,7 +8,7 @@ import { createService } from '../../../src/compose.ts'
 import type { Service } from '../../../src/compose.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/domain/time.ts'
-import type { Operations } from '../../../src/operations/operations.ts'
+import type { Operations } from '../../../src/commands/operations.ts'
 import { connectOperations } from '../../../src/socket/client.ts'
 import { operationsSocketPath } from '../../../src/socket/path.ts'
 import { FakeClock } from '../../support/clock.ts'
@@ -44,8 +44,11 @@ describe('a clock of the server that is wrong', () => {
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
     await start()
-    await operations.createUser({ email: 'ana@example.org' })
-    ;({ token } = await operations.createToken({ user: 'ana@example.org', name: 'gateway' }))
+    await operations.run('user create', { email: 'ana@example.org' })
+    ;({ token } = await operations.run('token create', {
+      user: 'ana@example.org',
+      name: 'gateway',
+    }))
   })
   afterEach(async () => {
     await service.stop()
@@ -69,7 +72,7 @@ describe('a clock of the server that is wrong', () => {
     ).status
   const ready = async () => (await send(url, { path: '/readyz' })).body
   const sensors = async () => (await send(url, { path: '/api/v1/sensors', token })).body.data
-  const refused = async () => (await operations.listRefused({})).entries
+  const refused = async () => (await operations.run('refused list', {})).refused!.entries
 
   it('has nothing accepted while it is ahead, and all else goes on at the right time', async () => {
     expect(await post()).to.equal(NOW)
@@ -129,7 +132,7 @@ describe('a clock of the server that is wrong', () => {
     expect((await ready()).detail).to.contain(
       'a measurement was received at 2026-11-27T10:15:02.113Z',
     )
-    const accepted = await operations.acceptClock({})
+    const accepted = await operations.run('clock accept', {})
     expect(accepted.newestReceiptMs).to.equal(Date.parse('2026-11-27T10:15:02.113Z'))
     expect(await post()).to.equal('2026-11-26T10:15:02.112Z')
     await startAgain('2026-11-25T12:00:00.000Z')
@@ -143,7 +146,7 @@ describe('a clock of the server that is wrong', () => {
     await startAgain('2026-12-21T10:15:02.113Z')
     expect(await post()).to.equal('2026-12-21T10:15:02.113Z')
     expect((await ready()).warnings[0]).to.contain('31 days after the newest measurement')
-    await operations.acceptClock({})
+    await operations.run('clock accept', {})
     expect(await ready()).not.to.have.property('warnings')
   })
 })

@@ -113,7 +113,7 @@ describe('GET /events', () => {
   it('tells of a sensor that an operator creates', async () => {
     const reader = await listen()
     const order = { user: 'ana@example.org', serialNumber: 'by-hand', alias: 'Attic' }
-    await mobile.service.operations.createSensor(order)
+    await mobile.service.operations.run('sensor create', order)
     expect((await reader.next()).data).to.include({ sn: 'by-hand', alias: 'Attic', latest: null })
   })
 
@@ -237,7 +237,7 @@ describe('GET /events', () => {
     const one = await mobile.tokenOf({ claims })
     await mobile.submit(claims.email, { sn: 'theirs', temp: 20 })
     const reader = await listen(undefined, one)
-    await mobile.service.operations.deleteUser({ user: claims.email })
+    await mobile.service.operations.run('user delete', { user: claims.email })
     // A look may come before the one at the tokens of open streams.
     for (const { event } of await reader.rest()) expect(event).to.equal('sensor_deleted')
   })

@@ -13,7 +13,7 @@ describe('who the caller is', () => {
   after(() => service.stop())
 
   it('is told to the holder of a daemon token, scopes or not', async () => {
-    const token = await service.createToken('a@example.org', { scopes: ['sensors:read'] })
+    const token = await service.createToken('a@example.org', { scope: ['sensors:read'] })
     const { status, body } = await send(service.url, { path: '/api/v1/me', token })
     expect(status).to.equal(200)
     expect(body.data.token).to.deep.include({ kind: 'daemon', scopes: ['sensors:read'] })
@@ -22,7 +22,7 @@ describe('who the caller is', () => {
   })
 
   it('learns which data the service has, in every answer', async () => {
-    const token = await service.createToken('a@example.org', { scopes: ['sensors:read'] })
+    const token = await service.createToken('a@example.org', { scope: ['sensors:read'] })
     const { body, headers } = await send(service.url, { path: '/api/v1/me', token })
     const { id } = body.data.store
     expect(body.data.store).to.deep.equal({ id, restored_to: null })
@@ -37,14 +37,14 @@ describe('who the caller is', () => {
   it('is told no more once the token is revoked', async () => {
     const { id, token } = await service.createTokenWithId('a@example.org')
     expect((await send(service.url, { path: '/api/v1/me', token })).status).to.equal(200)
-    await service.operations.revokeToken({ id })
+    await service.operations.run('token revoke', { id: String(id) })
     const { status, body, headers } = await send(service.url, { path: '/api/v1/me', token })
     expect([status, body.code]).to.deep.equal([401, 'invalid_token'])
     expect(headers['www-authenticate']).to.include('error="invalid_token"')
   })
 
   it('is told no more once the token has run out', async () => {
-    const token = await service.createToken('a@example.org', { lifetimeMs: 60_000 })
+    const token = await service.createToken('a@example.org', { expires: '1m' })
     service.clock.advanceMs(59_999)
     expect((await send(service.url, { path: '/api/v1/me', token })).status).to.equal(200)
     service.clock.advanceMs(1)
