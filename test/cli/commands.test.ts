@@ -8,7 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openTagged } from '../../src/sqlite/database.ts'
-import { runCommand, serve } from '../support/command.ts'
+import { runCommand, runProcess, serve } from '../support/command.ts'
 import type { Environment, RunningService } from '../support/command.ts'
 
 const ANA = 'ana@example.org'
@@ -322,7 +322,7 @@ describe('thermolog', () => {
     })
 
     it('refuses a second service on the same data directory', async () => {
-      const { exitCode, stderr } = await runCommand(dataDir, ['serve'], { PORT: '0' })
+      const { exitCode, stderr } = await runProcess(dataDir, ['serve'], { PORT: '0' })
       expect(stderr).to.match(/in use by another Thermolog process/)
       expect(exitCode).to.equal(1)
     })
@@ -330,7 +330,7 @@ describe('thermolog', () => {
     it('ends when its port is taken, and names the setting', async () => {
       const other = join(dataDir, 'other')
       const port = new URL(service?.url ?? '').port
-      const { exitCode, stderr } = await runCommand(other, ['serve'], { PORT: port })
+      const { exitCode, stderr } = await runProcess(other, ['serve'], { PORT: port })
       expect(stderr).to.match(
         new RegExp(`^thermolog: PORT ${port} of 127.0.0.1 is already in use\nSet PORT to a free`),
       )
@@ -345,7 +345,7 @@ describe('thermolog', () => {
     ] as const) {
       it(`ends when it cannot be reached at ${host}, and names the setting`, async () => {
         const settings = { PORT: '0', HOST: host }
-        const { exitCode, stderr } = await runCommand(join(dataDir, 'other'), ['serve'], settings)
+        const { exitCode, stderr } = await runProcess(join(dataDir, 'other'), ['serve'], settings)
         expect(stderr).to.match(/^thermolog: HOST .*\nSet HOST to 127\.0\.0\.1 for .*\n$/)
         expect(stderr).to.include(`HOST ${host} is not ${problem}`)
         expect(exitCode).to.equal(1)

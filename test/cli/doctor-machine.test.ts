@@ -9,7 +9,8 @@ import { rmdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { runCommand } from '../support/command.ts'
+import type { Environment } from '../support/command.ts'
+import { runProcess } from '../support/command.ts'
 import { useDiskFaults } from '../support/disk-faults.ts'
 import {
   answering,
@@ -243,7 +244,7 @@ describe('thermolog doctor on a machine', () => {
       expect(report.checks[0]?.remedy).to.equal(
         `free space on the volume of ${fresh}, or enlarge it`,
       )
-      const { exitCode, stderr } = await runCommand(fresh, ['serve'], { PORT: test().port })
+      const { exitCode, stderr } = await runProcess(fresh, ['serve'], { PORT: test().port })
       expect(stderr)
         .to.match(lack)
         .and.match(/: free space there, or use a larger volume$/m)
@@ -261,22 +262,22 @@ describe('thermolog doctor on a machine', () => {
 
   describe('with a disk and a clock that are wrong', () => {
     const faults = useDiskFaults()
+    const examine = (settings: Environment = {}) => {
+      const { dataDir, port } = test()
+      const of = { DATA_DIR: dataDir, PORT: port }
+      return examinedBy([], { ...of, ...settings, ...faults().environment })
+    }
 
     it('names a disk that is slow', async () => {
       faults().slowSyncs(150)
-      expectFirst(
-        await test().examine(faults().environment),
-        'fsync',
-        /a write takes \d{3}\.\d ms, at worst/,
-      )
+      expectFirst(await examine(), 'fsync', /a write takes \d{3}\.\d ms, at worst/)
       faults().slowSyncs(40)
-      const report = await test().examine(faults().environment)
+      const report = await examine()
       expect(report.checks[0]).to.include({ check: 'fsync', state: 'warning' })
       expect(report.exitCode).to.equal(0)
     })
 
     it('names a backup that is old, or of the future', async () => {
-      const examine = () => test().examine(faults().environment)
       faults().setClockAhead(3 * DAY_MS)
       expectFirst(await examine(), 'backup', /^the last backup is of 20/)
       faults().setClockAhead(0)
@@ -287,17 +288,9 @@ describe('thermolog doctor on a machine', () => {
 
     it('names a clock that is behind this version, or what is on disk', async () => {
       faults().setClockAhead(-800 * DAY_MS)
-      expectFirst(
-        await test().examine(faults().environment),
-        'clock',
-        /before this version was made/,
-      )
+      expectFirst(await examine(), 'clock', /before this version was made/)
       faults().setClockAhead(-3_600_000)
-      expectFirst(
-        await test().examine(faults().environment),
-        'clock',
-        /files in DATA_DIR were written at/,
-      )
+      expectFirst(await examine(), 'clock', /files in DATA_DIR were written at/)
     })
 
     it('names a clock that is not that of a provider', async () => {
@@ -305,8 +298,7 @@ describe('thermolog doctor on a machine', () => {
       await provider.start()
       faults().setClockAhead(60_000)
       try {
-        const report = await test().examine({
-          ...faults().environment,
+        const report = await examine({
           IDP_HOME_ISSUER: provider.issuer,
           IDP_HOME_CLIENT_ID: 'app',
           MOBILE_REDIRECT_URIS: 'org.example.app:/callback',

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
-import { runCommand, serving, startCommand } from '../support/command.ts'
+import { runCommand, runProcess, serving, startCommand } from '../support/command.ts'
 import type { Environment } from '../support/command.ts'
 import { FaultProxy } from '../support/fault-proxy.ts'
 import type { ProxiedRequest } from '../support/fault-proxy.ts'
@@ -164,7 +164,7 @@ describe('thermolog move --to influx', () => {
   }
 
   it('moves everything, and the service shows the same before and after', async () => {
-    const early = await runCommand(dataDir, ['serve'], settings())
+    const early = await runProcess(dataDir, ['serve'], settings())
     expect(early.exitCode).to.equal(2)
     expect(early.stderr).to.match(/another store \(embedded\).*bin\/thermolog move --to influx/)
 
@@ -176,7 +176,7 @@ describe('thermolog move --to influx', () => {
     expect(again.stdout).to.match(/nothing to move/)
     expect(again.exitCode).to.equal(0)
 
-    const late = await runCommand(dataDir, ['serve'])
+    const late = await runProcess(dataDir, ['serve'])
     expect(late.exitCode).to.equal(2)
     expect(late.stderr).to.match(/another store \(InfluxDB, .*set the old one again/)
     const after = await serving(dataDir, settings(), async (url) => {
@@ -226,7 +226,7 @@ describe('thermolog move --to influx', () => {
     await killHalfway()
     // While it counts.
     await killAt(({ path }) => path.startsWith('/api/v2/query'))
-    const early = await runCommand(dataDir, ['serve'], settings())
+    const early = await runProcess(dataDir, ['serve'], settings())
     expect(early.exitCode).to.equal(2)
     const proxy = await FaultProxy.start(target.url)
     let writes = 0

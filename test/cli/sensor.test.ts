@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { runCommand, serve } from '../support/command.ts'
+import { runCommand, runProcess, serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { sendBatch } from '../support/http.ts'
@@ -57,7 +57,7 @@ describe('thermolog sensor', () => {
     ]
     await sendBatch(service?.url ?? '', token, measurements)
     const list = ['sensor', 'list', '--user', USER]
-    const table = await runCommand(dataDir, list, { TZ: 'America/New_York' })
+    const table = await runProcess(dataDir, list, { TZ: 'America/New_York' })
     const [head, ...rows] = table.stdout.trimEnd().split('\n')
     expect(head).to.match(/^id +sn +alias +temp °C +state +time \(America\/New_York\)$/)
     expect(rows[0]).to.match(/^\d+ +A1 +Attic +21\.56 +silent  2016-07-01 18:15$/)

@@ -5,7 +5,7 @@ import { mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { runCommand, serving } from '../support/command.ts'
+import { runProcess, serving } from '../support/command.ts'
 import type { Environment } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { sendUnchecked } from '../support/http.ts'
@@ -41,13 +41,13 @@ describe('an upgrade to another format', () => {
   }
 
   it('is refused to commands, which say what to do', async () => {
-    const { exitCode, stderr } = await runCommand(at('data'), ['user', 'list'], next.environment)
+    const { exitCode, stderr } = await runProcess(at('data'), ['user', 'list'], next.environment)
     expect(exitCode).to.equal(2)
     expect(stderr).to.include('serve` brings it up to date')
   })
 
   it('is a warning of doctor: the service can be started', async () => {
-    const { exitCode, stdout } = await runCommand(at('data'), ['doctor'], next.environment)
+    const { exitCode, stdout } = await runProcess(at('data'), ['doctor'], next.environment)
     expect(exitCode, stdout).to.equal(0)
     expect(stdout).to.match(/^warning +data +the files have the format of an older version$/m)
   })
@@ -58,15 +58,15 @@ describe('an upgrade to another format', () => {
     const [backup = '', ...more] = await readdir(at('data/before-upgrade'))
     expect(more).to.deep.equal([])
 
-    const refused = await runCommand(at('data'), ['serve'], { PORT: '0' })
+    const refused = await runProcess(at('data'), ['serve'], { PORT: '0' })
     expect(refused.exitCode).to.equal(2)
     expect(refused.stderr).to.include(backup).and.include('lose what was accepted since')
-    const looked = await runCommand(at('data'), ['doctor'])
+    const looked = await runProcess(at('data'), ['doctor'])
     expect(looked.exitCode).to.equal(1)
     expect(looked.stdout).to.match(/^WRONG +data .*has schema version \d+, this version of/m)
 
     await rename(at('data'), at('newer'))
-    const restored = await runCommand(at('data'), ['restore', at(`newer/before-upgrade/${backup}`)])
+    const restored = await runProcess(at('data'), ['restore', at(`newer/before-upgrade/${backup}`)])
     expect(restored.exitCode, restored.stderr).to.equal(0)
     expect(restored.stdout).to.include('1 user, 1 sensor, 1 measurement')
   })

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { openTagged } from '../../src/sqlite/database.ts'
 import { archiveOf, pagesOf } from '../support/archive-of.ts'
-import { runCommand, serving, startCommand } from '../support/command.ts'
+import { runCommand, runProcess, serving, startCommand } from '../support/command.ts'
 import { expectedLines, sendReadings } from '../support/exported.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 
@@ -37,7 +37,7 @@ describe('thermolog verify --archive', () => {
 
   /** With settings that no other command would take: it reads none. */
   const verify = (file: string) =>
-    runCommand(at('nowhere'), ['verify', '--archive', file], { TMPDIR: temporary, PORT: 'none' })
+    runProcess(at('nowhere'), ['verify', '--archive', file], { TMPDIR: temporary, PORT: 'none' })
 
   it('checks a backup as a restore and a verify of it would', async () => {
     const { exitCode, stdout, stderr } = await verify(at('whole.tar'))

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { runCommand } from '../support/command.ts'
+import { runProcess } from '../support/command.ts'
 import { leaveOut } from '../support/left-out.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -51,8 +51,8 @@ describe('deploy/thermolog-backup.service', () => {
     const dataDir = join(folder, 'data')
     const kept = join(folder, 'kept')
     mkdirSync(kept)
-    await runCommand(dataDir, ['user', 'create', '--email', 'ana@example.org'])
-    const made = await runCommand(dataDir, command.replace(FOLDER, kept).split(' '))
+    await runProcess(dataDir, ['user', 'create', '--email', 'ana@example.org'])
+    const made = await runProcess(dataDir, command.replace(FOLDER, kept).split(' '))
     expect(made.exitCode, made.stderr).to.equal(0)
     expect(readdirSync(kept)).to.have.lengthOf(1)
   })

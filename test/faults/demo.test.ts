@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { networkAddress } from '../../src/config-values.ts'
-import { runCommand } from '../support/command.ts'
+import { runProcess } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
 import { send } from '../support/http.ts'
 import { leaveOut } from '../support/left-out.ts'
@@ -80,7 +80,7 @@ describe('the demo', () => {
     const { body } = await send(url, { path: '/api/mobile/v1/bootstrap' })
     expect(body.data.sign_in_providers[0].redirect_uri).to.equal(APP)
     const [, order = ''] = /bin\/thermolog (user link .*)/.exec(shown) ?? []
-    const { stdout } = await runCommand(join(folder, 'demo-data'), order.split(' '))
+    const { stdout } = await runProcess(join(folder, 'demo-data'), order.split(' '))
     expect(stdout).to.match(/^http\S+\/#\/link\/\S+\n$/)
     if (address !== undefined) await signInOnPhone(shown, `http://${address}:${port}`)
     await expectEnd(demo)

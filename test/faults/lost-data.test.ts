@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openForReading, restartLog } from '../../src/sqlite/database.ts'
-import { runCommand, serve, serving } from '../support/command.ts'
+import { runProcess, serve, serving } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { send, sendBatch } from '../support/http.ts'
 import { until } from '../support/until.ts'
@@ -159,7 +159,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
         const earlierLog = await readFile(log)
         await createFleetToken(dataDir, 'ben@example.org')
         const service = await serve(dataDir)
-        await runCommand(dataDir, ['user', 'delete', 'ben@example.org', '--yes'])
+        await runProcess(dataDir, ['user', 'delete', 'ben@example.org', '--yes'])
         await service.stop('SIGKILL')
         await writeFile(log, earlierLog)
       },
@@ -230,7 +230,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
       const { findings } = await verify(dataDir)
       const found = findings.find((finding) => finding.where === where)
       expect(found?.problem).to.match(problem)
-      const { exitCode, stderr } = await runCommand(dataDir, ['serve'], { PORT: '0' })
+      const { exitCode, stderr } = await runProcess(dataDir, ['serve'], { PORT: '0' })
       // As it can be typed in a checkout.
       const remedy = found?.remedy?.replace('`thermolog ', '`bin/thermolog ')
       expect(stderr).to.equal(`thermolog: ${where}: ${found?.problem}. ${remedy}\n`)
@@ -241,7 +241,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
   it('is refused when measurements.db is gone', async () => {
     const dataDir = await copyOf(stopped())
     await removeAll(dataDir, 'measurements.db')
-    const { exitCode, stderr } = await runCommand(dataDir, ['serve'], { PORT: '0' })
+    const { exitCode, stderr } = await runProcess(dataDir, ['serve'], { PORT: '0' })
     expect(stderr).to.match(/^thermolog: measurements\.db: it lacks the journal's rows 1 to \d+/)
     expect(exitCode).to.equal(1)
   })
@@ -249,7 +249,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
   it('goes on from what can be read, and takes the rest again, once', async () => {
     const dataDir = await copyOf(killed())
     await flip(join(dataDir, 'control.db-wal'), inMiddle)
-    const declared = await runCommand(dataDir, ['database', 'restored'])
+    const declared = await runProcess(dataDir, ['database', 'restored'])
     expect(declared.exitCode, declared.stderr).to.equal(0)
     const surplus = (await verify(dataDir)).findings.filter(({ check }) => check === 'counts')
     expect(surplus).not.to.deep.equal([])
@@ -277,7 +277,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
   it('sets aside what would take the place of a lost measurement that is stored', async () => {
     const dataDir = await copyOf(killed())
     await flip(join(dataDir, 'control.db-wal'), inMiddle)
-    expect((await runCommand(dataDir, ['database', 'restored'])).exitCode).to.equal(0)
+    expect((await runProcess(dataDir, ['database', 'restored'])).exitCode).to.equal(0)
     const [last] = batch(BATCHES - 1)
     const other = { ...last, event_id: 'other', temp: 99 }
     await serving(dataDir, {}, async (url) => {
@@ -286,7 +286,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
       const path = `/api/v1/sensors/${sensor.id}/measurements?${DAY}`
       expect((await send(url, { path, token })).body.data.complete).to.equal(false)
     })
-    const { stdout } = await runCommand(dataDir, ['journal', 'list'])
+    const { stdout } = await runProcess(dataDir, ['journal', 'list'])
     expect(stdout).to.contain('another measurement is stored at its time and tie-break')
   })
 
@@ -304,7 +304,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
     moveLog(join(dataDir, 'control.db'))
     await flip(join(dataDir, 'control.db-wal'), (log) => 32 + 6 * (24 + log.readUInt32BE(8)) - 100)
     for (const command of [['serve'], ['database', 'restored']]) {
-      const { exitCode, stderr } = await runCommand(dataDir, command, { PORT: '0' })
+      const { exitCode, stderr } = await runProcess(dataDir, command, { PORT: '0' })
       expect(stderr).to.match(/^thermolog: control\.db is damaged\. Stop the service/)
       expect(exitCode).to.equal(1)
     }
@@ -329,7 +329,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
     const keepLines = (url: string) =>
       send(url, { method: 'POST', path: '/api/v2/write', token, body: badLines.join('\n') })
     const makeToken = () =>
-      runCommand(dataDir, ['token', 'create', '--user', 'ana@example.org', '--name', 'other'])
+      runProcess(dataDir, ['token', 'create', '--user', 'ana@example.org', '--name', 'other'])
     // The second is shorter, and so would leave the end of the first behind it.
     for (const lastCommit of [keepLines, makeToken]) {
       const service = await serve(dataDir)
@@ -348,7 +348,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
     const dataDir = await copyOf(killed())
     await flip(join(dataDir, 'control.db-wal'), inMiddle)
     await flip(join(dataDir, 'measurements.db-wal'), inLastFrame)
-    const { exitCode, stderr } = await runCommand(dataDir, ['database', 'restored'])
+    const { exitCode, stderr } = await runProcess(dataDir, ['database', 'restored'])
     expect(stderr).to.match(/^thermolog: measurements\.db-wal: it can be read up to frame/)
     expect(exitCode).to.equal(1)
   })

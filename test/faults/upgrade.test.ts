@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openControl } from '../../src/sqlite/control/schema.ts'
-import { runCommand, serve, serving } from '../support/command.ts'
+import { runProcess, serve, serving } from '../support/command.ts'
 import type { Environment } from '../support/command.ts'
 import { useDiskFaults } from '../support/disk-faults.ts'
 import type { DiskFault } from '../support/disk-faults.ts'
@@ -46,12 +46,12 @@ describe('an upgrade to another format', () => {
   afterEach(() => rm(folder, { recursive: true }))
 
   async function succeed(dataDir: string, args: readonly string[], settings: Environment = {}) {
-    const { exitCode, stderr } = await runCommand(dataDir, args, settings)
+    const { exitCode, stderr } = await runProcess(dataDir, args, settings)
     expect(exitCode, stderr).to.equal(0)
   }
 
   const upgrade = (dataDir: string, settings: Environment = {}) =>
-    runCommand(dataDir, ['database', 'migrate'], { ...next.environment, ...settings })
+    runProcess(dataDir, ['database', 'migrate'], { ...next.environment, ...settings })
 
   async function fill(dataDir: string, count: number): Promise<string> {
     const token = await createFleetToken(dataDir, USER)
@@ -115,7 +115,7 @@ describe('an upgrade to another format', () => {
     await fill(at('data'), BATCH)
     await writeFile(at('data/before-upgrade'), 'in the way')
     const settings = { PORT: '0', ...next.environment }
-    const refused = await runCommand(at('data'), ['serve'], settings)
+    const refused = await runProcess(at('data'), ['serve'], settings)
     expect(refused.exitCode).to.equal(1)
     expect(refused.stderr).to.include('is no folder of DATA_DIR')
     expect(await expectClean(at('data'))).to.equal(BATCH)
@@ -135,7 +135,7 @@ describe('an upgrade to another format', () => {
     if (spawnSync('mount', mount).status !== 0) leaveOut(this, 'the right to mount')
     try {
       const order = ['database', 'migrate', '--backup', at('small/kept.tar')]
-      const { exitCode, stderr } = await runCommand(at('data'), order, next.environment)
+      const { exitCode, stderr } = await runProcess(at('data'), order, next.environment)
       expect(exitCode).to.equal(1)
       expect(stderr).to.match(/has \d+ MB free, and this takes \d+ MB/)
       expect(await expectClean(at('data'))).to.equal(BATCH)
@@ -155,14 +155,14 @@ describe('an upgrade to another format', () => {
       expect((await sendBatch(url, token, late)).status).to.equal(201)
     })
     await succeed(at('data'), kept(), next.environment)
-    const refused = await runCommand(at('data'), ['serve'], { PORT: '0' })
+    const refused = await runProcess(at('data'), ['serve'], { PORT: '0' })
     expect(refused.exitCode).to.equal(2)
     expect(refused.stderr).to.include(at('kept.tar')).and.not.include('before-upgrade')
     await succeed(at('restored'), ['restore', at('kept.tar')])
     expect(await expectClean(at('restored'))).to.equal(BATCH + 1)
     // Without it nothing else is named.
     await rm(at('kept.tar'))
-    const alone = await runCommand(at('data'), ['serve'], { PORT: '0' })
+    const alone = await runProcess(at('data'), ['serve'], { PORT: '0' })
     expect(alone.stderr).to.include('use the version that wrote it, or export with that one')
   })
 
@@ -172,7 +172,7 @@ describe('an upgrade to another format', () => {
     expect((await upgrade(at('data'), faults().environment)).exitCode).to.equal(-1)
     faults().rest()
     const order = ['database', 'migrate', '--backup', at('kept.tar')]
-    const { exitCode, stderr } = await runCommand(at('data'), order, next.environment)
+    const { exitCode, stderr } = await runProcess(at('data'), order, next.environment)
     expect(exitCode).to.equal(2)
     expect(stderr).to.include('the upgrade is under way').and.include('before-upgrade')
     expect((await upgrade(at('data'))).exitCode).to.equal(0)
@@ -203,7 +203,7 @@ describe('an upgrade to another format', () => {
 
   it('comes after `database restored`, which only the older version does', async () => {
     await fill(at('data'), BATCH)
-    const { exitCode, stderr } = await runCommand(
+    const { exitCode, stderr } = await runProcess(
       at('data'),
       ['database', 'restored'],
       next.environment,

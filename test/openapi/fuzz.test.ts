@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runCommand, serve } from '../support/command.ts'
+import { runProcess, serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
 import { send } from '../support/http.ts'
 import { authorize, PUBLIC_CLIENT, startOpenIdProvider } from '../support/openid-provider.ts'
@@ -82,7 +82,7 @@ describe('the API, questioned by Schemathesis', function () {
 
   async function createToken(): Promise<string> {
     const args = ['token', 'create', '--user', OWNER, '--name', 'gateway']
-    return (await runCommand(dataDir, args)).stdout.trim()
+    return (await runProcess(dataDir, args)).stdout.trim()
   }
 })
 

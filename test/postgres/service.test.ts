@@ -11,7 +11,7 @@ import type { Operations } from '../../src/commands/operations.ts'
 import type { MachineClock } from '../../src/ports/system.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { PERMISSIVE } from '../contract/open-data.ts'
-import { runCommand } from '../support/command.ts'
+import { runCommand, runProcess } from '../support/command.ts'
 import { EventReader } from '../support/events.ts'
 import { send } from '../support/http.ts'
 import { ask } from '../support/lanes.ts'
@@ -202,10 +202,10 @@ describe('two services on one database', () => {
 describe('DATABASE_URL', () => {
   it('is checked before anything is opened', async () => {
     const environment = { DATABASE_URL: 'postgresql://u:secret@127.0.0.1:1/none' }
-    const served = await runCommand('nowhere', ['serve'], environment)
+    const served = await runProcess('nowhere', ['serve'], environment)
     expect(served.exitCode).to.equal(1)
     expect(served.stderr).to.contain('DATABASE_URL').and.not.to.contain('secret')
-    const wrong = await runCommand('nowhere', ['serve'], { DATABASE_URL: 'mysql://u:secret@x/y' })
+    const wrong = await runProcess('nowhere', ['serve'], { DATABASE_URL: 'mysql://u:secret@x/y' })
     expect(wrong.stderr).to.contain('must be like postgresql:').and.not.to.contain('secret')
   })
 })
@@ -234,7 +234,7 @@ describe('a service on PostgreSQL', () => {
   it('ends if the last of what it starts with cannot be read', async () => {
     const { url } = await newMigratedDatabase(postgres())
     await runOnce(url, 'ALTER TABLE data_identity RENAME cursor_secret TO lost')
-    const serving = runCommand('nowhere', ['serve'], { DATABASE_URL: url, PORT: '0' })
+    const serving = runProcess('nowhere', ['serve'], { DATABASE_URL: url, PORT: '0' })
     const { exitCode, stderr } = await within('it ends', serving)
     expect(exitCode).to.equal(1)
     expect(stderr).to.contain('cursor_secret')

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { lockDataDir } from '../../src/sqlite/data-dir-lock.ts'
-import { runCommand, serve } from '../support/command.ts'
+import { runCommand, runProcess, serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
 
 const SOCKET_PATH_BYTES = 108
@@ -30,7 +30,7 @@ describe('a DATA_DIR that a service has', () => {
   it('is kept from others when the file of the lock is deleted', async () => {
     service = await serve(folder)
     await rm(join(folder, 'lock.db'))
-    const second = await runCommand(folder, ['serve'], { PORT: '0' })
+    const second = await runProcess(folder, ['serve'], { PORT: '0' })
     expect(second.stderr).to.match(/is in use by another process, though its lock\.db is missing/)
     expect(second.exitCode).to.equal(1)
     await rm(join(folder, 'thermolog.sock'))
@@ -75,7 +75,7 @@ describe('a DATA_DIR that a service has', () => {
       setTimeout(2_000).then(() => command.release()),
     ])
     service = started
-    const second = await runCommand(folder, ['serve'], { PORT: '0' })
+    const second = await runProcess(folder, ['serve'], { PORT: '0' })
     expect(second.stderr).to.match(/^[^\n]* is in use by another Thermolog process\n$/m)
     expect(second.stderr).not.to.include('It has not answered')
     expect(second.exitCode).to.equal(1)

@@ -1,14 +1,16 @@
-// The real command, as a process of its own on a data directory of its own.
+// The real command on a data directory of its own: in this process, or as one of its own.
 
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import { expect } from 'chai'
+import { main } from '../../src/cli/main.ts'
 import { closeKept } from './http.ts'
 
 const COMMAND = fileURLToPath(new URL('../../src/thermolog.js', import.meta.url))
@@ -26,8 +28,30 @@ export interface CommandResult {
 /** `PROGRAM`: the `thermolog.js` of another version, instead of this one's. */
 export type Environment = Readonly<Record<string, string>>
 
-/** Runs `thermolog` to its end. @param input what it finds on standard input */
+/** Runs a command to its end, in this process. @param input what it finds on standard input */
 export async function runCommand(
+  dataDir: string,
+  args: readonly string[],
+  settings: Environment = {},
+  input = '',
+): Promise<CommandResult> {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const said = Promise.all([text(stdout), text(stderr)])
+  const stdin = Readable.from(input === '' ? [] : [Buffer.from(input)])
+  const exitCode = await main(args, {
+    stdin,
+    stdout,
+    stderr,
+    env: { PATH: process.env['PATH'], DATA_DIR: dataDir, ...settings },
+  })
+  stdout.end()
+  stderr.end()
+  const [printed, noted] = await said
+  return { exitCode, stdout: printed, stderr: noted }
+}
+
+/** Runs `thermolog` to its end, as a process. @param input what it finds on standard input */
+export async function runProcess(
   dataDir: string,
   args: readonly string[],
   environment: Environment = {},
