@@ -90,5 +90,5 @@ export function createOperations(
 function rowAt(path: string): Command<Context> {
   const row = COMMANDS.find((each) => each.path === path)
   if (row === undefined) throw failed(`no command ${JSON.stringify(path)}`)
-  return row as Command<Context>
+  return row
 }
