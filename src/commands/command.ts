@@ -122,10 +122,9 @@ export function several<Value>(
   read: (texts: readonly string[]) => Value,
 ): Argument<Value | undefined> {
   const readTyped = (typed: Typed | undefined) => {
-    if (typed === undefined || (Array.isArray(typed) && typed.length === 0)) return undefined
-    const isList = Array.isArray(typed) && typed.every((text) => typeof text === 'string')
-    if (!isList) throw usage(`${form} is a list of texts`)
-    return read(typed)
+    const texts = [typed ?? []].flat()
+    if (texts.length === 0) return undefined
+    return read(texts.map((text) => oneText(form, text)))
   }
   return { form, help, isRequired: false, isList: true, read: readTyped }
 }
@@ -137,5 +136,5 @@ export function flag(form: string, help: string): Argument<boolean> {
 
 function oneText(form: string, typed: Typed): string {
   if (typeof typed === 'string') return typed
-  throw usage(`${form} is one text`)
+  throw usage(`${form} is a text`)
 }
