@@ -7,7 +7,7 @@ import { SignInLinks } from './access/sign-in-links.ts'
 import { OwnTokens } from './access/own-tokens.ts'
 import { AccessTokens } from './access/tokens.ts'
 import { openEngine } from './core/open-engine.ts'
-import type { Core, SharedState } from './core/open-core.ts'
+import type { Core, SharedState, System } from './core/open-core.ts'
 import { logForm } from './config-environment.ts'
 import type { Config } from './config.ts'
 import { liveLimits } from './domain/limits.ts'
@@ -26,7 +26,7 @@ import { createOperations } from './commands/operations.ts'
 import { RefusedRetries } from './operations/refused-retries.ts'
 import { operationsSocketPath } from './socket/path.ts'
 import type { IdentityProvider } from './ports/identity.ts'
-import type { Clock, Log, MachineClock } from './ports/system.ts'
+import type { Clock, Log } from './ports/system.ts'
 import { LiveSensors } from './sensors/live-sensors.ts'
 import { Sensors } from './sensors/sensors.ts'
 import { noteNoSocket } from './sqlite/data-dir-lock.ts'
@@ -67,17 +67,14 @@ export interface Service {
 }
 
 /** What tests may replace. */
-export interface Overrides {
-  readonly clock?: MachineClock
-  readonly log?: Log
-}
+export type Overrides = Partial<Pick<System, 'clock' | 'log' | 'startThread'>>
 
 /** The service with its HTTP server and its socket. Owns DATA_DIR until it is stopped. */
 export async function createService(config: Config, overrides: Overrides = {}): Promise<Service> {
-  const { clock: machine = systemClock } = overrides
+  const { clock: machine = systemClock, startThread } = overrides
   const of = { level: config.logLevel, component: 'thermolog', form: logForm(process, 'stdout') }
   const log = overrides.log ?? createLog(machine, of, standardOutput)
-  const core = await openEngine(config, { clock: machine, log, isForwarding: true })
+  const core = await openEngine(config, { clock: machine, log, isForwarding: true, startThread })
   const { shared, cursorSecret } = await readState(core)
   const { clock, ownClock } = core
   const { submissions, progress, control, controlWriter, reader, metrics } = core

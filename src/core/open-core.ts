@@ -48,7 +48,8 @@ import { readLastBackup } from '../system/last-backup.ts'
 import { logMemory, memoryLimit } from '../system/memory.ts'
 import { PrometheusMetrics } from '../metrics/metrics.ts'
 import type { ForwardChannel } from '../threads/forward-channel.ts'
-import { startForwarding, startWriting } from '../threads/start-threads.ts'
+import type { StartThread } from '../threads/messages.ts'
+import { startForwarding, startWorker, startWriting } from '../threads/start-threads.ts'
 import type { WritingThreads } from '../threads/start-threads.ts'
 import { emptyLogs } from '../sqlite/log/empty-logs.ts'
 import { keepWitness } from '../sqlite/log/keep-witness.ts'
@@ -96,6 +97,8 @@ export interface System {
   readonly log: Log
   /** With a database, commands leave forwarding to the service and do not watch the server. */
   readonly isForwarding: boolean
+  /** Starts what writes beside the main thread; `undefined`: each in a worker. */
+  readonly startThread?: StartThread | undefined
 }
 
 /** Functions that close each part; call them last to first. */
@@ -109,7 +112,7 @@ export type Closers = (() => void | Promise<void>)[]
  */
 export async function openFiles(
   config: Config,
-  { clock: machine, log }: System,
+  { clock: machine, log, startThread = startWorker }: System,
   closers: Closers,
 ): Promise<Omit<Core, 'close'>> {
   const { dataDir, journalBytesMax } = config
@@ -127,7 +130,8 @@ export async function openFiles(
     atRest.refuseOtherFormats()
     if (disk.room.freeBytes < lastWritesBytesMax) emptyLogs(dataDir)
   }
-  const { channel, close } = await startWriters(config, disk, { onFailure, onDamaged, onLoading })
+  const events = { onFailure, onDamaged, onLoading }
+  const { channel, close } = await startWriters(startThread, config, disk, events)
   closers.push(close)
   const database = openForReading(dataDir, CONTROL_FILE)
   closers.push(() => void database.close())
@@ -142,7 +146,7 @@ export async function openFiles(
   const storeName = await adoptStore(writer, config, log)
   const metrics = new PrometheusMetrics()
   const of = { channel, database, clock, log, metrics, onFailure }
-  const { progress, forwarding } = await startForwarder(config, of)
+  const { progress, forwarding } = await startForwarder(startThread, config, of)
   const committer = new SqliteSubmissionCommitter(channel, onJournalled)
   const submissions = new Submissions(
     { committer, progress, clock, clockWatch: clock, metrics, storage: disk, damaged },
@@ -210,6 +214,7 @@ async function openDataDir(config: Config, log: Log, closers: Closers): Promise<
  * that no thread receives a secret.
  */
 function startWriters(
+  startThread: StartThread,
   config: Config,
   disk: DiskWatch,
   events: {
@@ -226,11 +231,12 @@ function startWriters(
     return postponedError('storage_full', disk.describe())
   }
   const settings = { dataDir, epochEvents, replayRetention, ...rules }
-  return startWriting(settings, { ...events, onStorageFull })
+  return startWriting(startThread, settings, { ...events, onStorageFull })
 }
 
 /** Starts the thread that forwards the journal. */
 async function startForwarder(
+  startThread: StartThread,
   { dataDir, logLevel, influx }: Config,
   of: {
     readonly channel: CommitChannel
@@ -243,7 +249,7 @@ async function startForwarder(
 ): Promise<{ progress: ForwardProgress; forwarding: ForwardChannel }> {
   const progress = new ForwardProgress({ ...of, onAwaited: () => forwarding.hurry() })
   const settings = { dataDir, logLevel, logForm: logForm(process, 'stdout'), influx }
-  const forwarding = await startForwarding(settings, { ...of, progress })
+  const forwarding = await startForwarding(startThread, settings, { ...of, progress })
   return { progress, forwarding }
 }
 

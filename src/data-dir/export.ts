@@ -5,6 +5,7 @@
 
 import { openReader, refuseOtherStore } from '../core/measurement-store.ts'
 import type { Config } from '../config.ts'
+import type { System } from '../core/open-core.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import { failed } from '../operations/failure.ts'
@@ -36,21 +37,21 @@ export interface ExportSource extends Pick<Beside, 'control'> {
  */
 export async function openExport(
   config: Config,
-  service: { readonly isServiceRunning: boolean },
+  service: { readonly isServiceRunning: boolean } & Pick<System, 'startThread'>,
 ): Promise<ExportSource> {
   return config.database === undefined ? openFiles(config, service) : openDatabase(config)
 }
 
 async function openFiles(
   config: Config,
-  { isServiceRunning }: { readonly isServiceRunning: boolean },
+  { isServiceRunning, ...of }: Parameters<typeof openExport>[1],
 ): Promise<ExportSource> {
   const beside = openBeside(config.dataDir)
   const { control, journal, store } = beside
   try {
     await refuseOtherStore(config, store)
     if (isServiceRunning) await waitUntilForwarded(journal)
-    else await forward(config, journal)
+    else await forward(config, journal, of)
   } catch (error) {
     beside.close()
     throw error
@@ -69,7 +70,9 @@ async function openFiles(
 }
 
 async function openDatabase(config: Config): Promise<ExportSource> {
-  const { control, reader, progress, isStoreWorking, close } = await openOwn(config, true)
+  const { control, reader, progress, isStoreWorking, close } = await openOwn(config, {
+    isForwarding: true,
+  })
   const untilReadable = async (sensors: readonly Sensor[]) => {
     for (const { dataVersion } of sensors) {
       while (!(await progress.waitUntilReadable([dataVersion], SECOND_MS))) {
@@ -93,8 +96,12 @@ async function waitUntilForwarded(journal: Beside['journal']): Promise<void> {
   }
 }
 
-async function forward(config: Config, journal: Beside['journal']): Promise<void> {
-  const core = await openOwn(config)
+async function forward(
+  config: Config,
+  journal: Beside['journal'],
+  of: Pick<System, 'startThread'>,
+): Promise<void> {
+  const core = await openOwn(config, of)
   try {
     const head = await journal.head()
     while (!(await core.progress.waitUntilReadable([head], SECOND_MS))) {

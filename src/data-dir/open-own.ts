@@ -4,7 +4,7 @@
 import { logForm } from '../config-environment.ts'
 import type { Config } from '../config.ts'
 import { openEngine } from '../core/open-engine.ts'
-import type { Core } from '../core/open-core.ts'
+import type { Core, System } from '../core/open-core.ts'
 import type { Log } from '../ports/system.ts'
 import { systemClock } from '../system/clock.ts'
 import { createLog, standardError } from '../system/log.ts'
@@ -21,8 +21,11 @@ export function commandLog(): Log {
  *
  * @throws UnfitSettings @throws UnfitDataDir
  */
-export function openOwn(config: Config, isForwarding = false): Promise<Core> {
+export function openOwn(
+  config: Config,
+  { isForwarding = false, startThread }: Partial<Omit<System, 'clock' | 'log'>> = {},
+): Promise<Core> {
   // Threads log to standard output.
   const quiet = { ...config, logLevel: 'silent' } as const
-  return openEngine(quiet, { clock: systemClock, log: commandLog(), isForwarding })
+  return openEngine(quiet, { clock: systemClock, log: commandLog(), isForwarding, startThread })
 }

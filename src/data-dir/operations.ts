@@ -3,7 +3,7 @@
 
 import { setTimeout } from 'node:timers/promises'
 import type { Config } from '../config.ts'
-import type { Core } from '../core/open-core.ts'
+import type { Core, System } from '../core/open-core.ts'
 import { createOperations } from '../commands/operations.ts'
 import type { Operations } from '../commands/operations.ts'
 import { openOwn } from './open-own.ts'
@@ -13,8 +13,9 @@ const LOOK_EVERY_MS = 50
 /** The operators' operations, in this process, while no service runs. Owns DATA_DIR. */
 export async function openOperations(
   config: Config,
+  of: Pick<System, 'startThread'> = {},
 ): Promise<{ operations: Operations; close(): Promise<void> }> {
-  const core = await openOwn(config)
+  const core = await openOwn(config, of)
   const operations = createOperations(core, config)
   let hasImported = false
   let forwarder: Core | undefined
@@ -31,7 +32,9 @@ export async function openOperations(
         hasImported = true
         // What is compared has to be readable: in a database maybe nobody else forwards.
         const isCompared = order.equalsBefore.some((count) => count !== null)
-        if (isCompared && config.database !== undefined) forwarder ??= await openOwn(config, true)
+        if (isCompared && config.database !== undefined) {
+          forwarder ??= await openOwn(config, { isForwarding: true })
+        }
         return operations.importMeasurements(order)
       },
     },

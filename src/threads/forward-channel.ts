@@ -2,14 +2,13 @@
 // reached the measurement store and whether the store accepts anything.
 
 import { once } from 'node:events'
-import type { Worker } from 'node:worker_threads'
 import { ServiceError } from '../domain/errors.ts'
 import { StoreState } from '../ingest/forwarding.ts'
 import type { Metrics } from '../ports/system.ts'
 import type { CommitChannel } from '../sqlite/commit/commit-channel.ts'
 import type { DeletionPass } from '../sqlite/control/sensor-deletion-jobs.ts'
 import type { ForwardProgress } from '../sqlite/journal/forward-progress.ts'
-import type { ForwardAnswer, ForwardRequest } from './messages.ts'
+import type { ForwardAnswer, ForwardRequest, Thread } from './messages.ts'
 
 export interface ForwardListeners {
   readonly progress: ForwardProgress
@@ -20,32 +19,32 @@ export interface ForwardListeners {
 
 export class ForwardChannel {
   readonly store = new StoreState()
-  readonly #worker: Worker
+  readonly #thread: Thread
   readonly #isIdle: Int32Array
   readonly #listeners: ForwardListeners
 
-  constructor(worker: Worker, isIdle: Int32Array, listeners: ForwardListeners) {
-    this.#worker = worker
+  constructor(thread: Thread, isIdle: Int32Array, listeners: ForwardListeners) {
+    this.#thread = thread
     this.#isIdle = isIdle
     this.#listeners = listeners
-    worker.on('message', (answer: ForwardAnswer) => this.#hear(answer))
+    thread.on('message', (answer: ForwardAnswer) => this.#hear(answer))
   }
 
   /** Announces new rows. Wakes the thread only if it sleeps: messages are expensive. */
   notify(): void {
     if (Atomics.exchange(this.#isIdle, 0, 0) === 0) return
-    this.#worker.postMessage({ committed: true } satisfies ForwardRequest)
+    this.#thread.postMessage({ committed: true } satisfies ForwardRequest)
   }
 
   /** A reader waits for the existing rows. */
   hurry(): void {
-    this.#worker.postMessage({ wanted: true } satisfies ForwardRequest)
+    this.#thread.postMessage({ wanted: true } satisfies ForwardRequest)
   }
 
   /** Finishes the write under way and closes the store. */
   async close(): Promise<void> {
-    const ended = once(this.#worker, 'exit')
-    this.#worker.postMessage({ close: true } satisfies ForwardRequest)
+    const ended = once(this.#thread, 'exit')
+    this.#thread.postMessage({ close: true } satisfies ForwardRequest)
     await ended
   }
 

@@ -3,7 +3,8 @@
 
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
-import { parentPort, workerData } from 'node:worker_threads'
+import { isMainThread } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
 import { storeWriteMeasurementsMax } from '../domain/limits.ts'
 import { Forwarding } from '../ingest/forwarding.ts'
 import { MemoryLeases } from '../memory/leases.ts'
@@ -17,6 +18,7 @@ import { pause } from '../system/pause.ts'
 import { createLog, standardOutput } from '../system/log.ts'
 import type { InfluxTarget } from '../influx/connection.ts'
 import type { MeasurementWriter } from '../ports/measurement-store.ts'
+import type { Clock, Log } from '../ports/system.ts'
 import type { ForwardAnswer, ForwardRequest, ForwardThreadData } from './messages.ts'
 
 /**
@@ -28,65 +30,65 @@ const BATCH_MEASUREMENTS_MAX = { embedded: storeWriteMeasurementsMax, influx: 64
 /** Of 19: forwarding still gets some time when both cores are busy. */
 const NICENESS_BEHIND_ACKNOWLEDGING = 15
 
-const port = parentPort
-if (port === null) throw new Error('BUG: the forward thread is started as a program')
+export async function run(data: ForwardThreadData, port: MessagePort): Promise<void> {
+  const { dataDir, logLevel, logForm, influx, isIdle } = data
+  const component = 'forwarder'
+  const log = createLog(systemClock, { level: logLevel, component, form: logForm }, standardOutput)
+  const clock = new BelievedClock(systemClock)
+  const endWatch = clock.watch()
+  // Linux sets the priority of this thread, other systems that of the whole process.
+  const isAlone = process.platform === 'linux' && !isMainThread
+  if (influx !== undefined && isAlone) letAcknowledgingGoFirst(log)
+  const answer = (message: ForwardAnswer) => port.postMessage(message)
+  const control = openForReading(dataDir, CONTROL_FILE)
+  const queue = new SqliteJournalQueue({ control, tell: answer, isIdle })
+  const forwarding = new Forwarding(
+    {
+      queue,
+      jobs: createDeletionJobs({ control, settledSeq: () => queue.settledSeq, tell: answer }),
+      leases: new MemoryLeases(clock).of('service'),
+      writer:
+        influx === undefined
+          ? new SqliteMeasurementWriter(join(dataDir, MEASUREMENTS_FILE))
+          : await openInflux(influx, { clock, log }),
+      noteState: (isStoreWorking) => answer({ isStoreWorking }),
+      pause,
+      clock,
+      log,
+    },
+    {
+      batchMeasurementsMax: BATCH_MEASUREMENTS_MAX[influx === undefined ? 'embedded' : 'influx'],
+      isStoreApart: influx !== undefined,
+    },
+  )
+  const close = async () => {
+    await forwarding.close()
+    await forwarding.stop()
+    endWatch()
+    control.close()
+    port.close()
+  }
 
-const { dataDir, logLevel, logForm, influx, isIdle } = workerData as ForwardThreadData
-const component = 'forwarder'
-const log = createLog(systemClock, { level: logLevel, component, form: logForm }, standardOutput)
-const clock = new BelievedClock(systemClock)
-clock.watch()
-// Linux sets the priority of this thread, other systems that of the whole process.
-if (influx !== undefined && process.platform === 'linux') letAcknowledgingGoFirst()
-const control = openForReading(dataDir, CONTROL_FILE)
-const queue = new SqliteJournalQueue({ control, tell: answer, isIdle })
-const forwarding = new Forwarding(
-  {
-    queue,
-    jobs: createDeletionJobs({ control, settledSeq: () => queue.settledSeq, tell: answer }),
-    leases: new MemoryLeases(clock).of('service'),
-    writer:
-      influx === undefined
-        ? new SqliteMeasurementWriter(join(dataDir, MEASUREMENTS_FILE))
-        : await openInflux(influx),
-    noteState: (isStoreWorking) => answer({ isStoreWorking }),
-    pause,
-    clock,
-    log,
-  },
-  {
-    batchMeasurementsMax: BATCH_MEASUREMENTS_MAX[influx === undefined ? 'embedded' : 'influx'],
-    isStoreApart: influx !== undefined,
-  },
-)
-
-port.on('message', (request: ForwardRequest) => {
-  if ('committed' in request) queue.notify()
-  else if ('wanted' in request) forwarding.hurry()
-  else void close()
-})
-forwarding.start()
-answer({ started: true })
+  port.on('message', (request: ForwardRequest) => {
+    if ('committed' in request) queue.notify()
+    else if ('wanted' in request) forwarding.hurry()
+    else void close()
+  })
+  forwarding.start()
+  answer({ started: true })
+}
 
 /** InfluxDB's client is loaded only when needed. */
-async function openInflux(target: InfluxTarget): Promise<MeasurementWriter> {
+async function openInflux(
+  target: InfluxTarget,
+  of: { readonly clock: Clock; readonly log: Log },
+): Promise<MeasurementWriter> {
   const { openInfluxWriter } = await import('../influx/open-writer.ts')
-  return openInfluxWriter(target, { clock, log })
-}
-
-async function close(): Promise<void> {
-  await forwarding.close()
-  await forwarding.stop()
-  control.close()
-  port?.close()
-}
-
-function answer(message: ForwardAnswer): void {
-  port?.postMessage(message)
+  return openInfluxWriter(target, of)
 }
 
 /** The journal can wait for an external store, which costs more than everything else. */
-function letAcknowledgingGoFirst(): void {
+function letAcknowledgingGoFirst(log: Log): void {
   try {
     setPriority(NICENESS_BEHIND_ACKNOWLEDGING)
   } catch (error) {

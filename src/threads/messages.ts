@@ -7,6 +7,7 @@
 //
 //   main ◀─ what is in the store ─ forward
 
+import type { EventEmitter } from 'node:events'
 import type { MessagePort } from 'node:worker_threads'
 import type { InfluxTarget } from '../influx/connection.ts'
 import type { CommitRequest, CommitSettings } from '../sqlite/commit/commit-channel.ts'
@@ -20,6 +21,25 @@ import type {
   TakenSegments,
 } from '../sqlite/ledger/ledger-run.ts'
 import type { LogForm, LogLevel } from '../system/log.ts'
+
+/** What a thread runs: a file that exports this. */
+export interface Program {
+  run(data: object, port: MessagePort): Promise<void>
+}
+
+/** A worker, or what is like one: it has the same events, and ends when its port is closed. */
+export interface Thread extends EventEmitter {
+  postMessage(message: unknown): void
+  terminate(): Promise<unknown>
+}
+
+/** @param transferList ports among the data */
+export type StartThread = (program: URL, data: object, transferList?: MessagePort[]) => Thread
+
+export interface WorkerOrder {
+  readonly program: string
+  readonly data: object
+}
 
 export interface LookUpThreadData {
   readonly dataDir: string

@@ -3,7 +3,7 @@
 
 import { once } from 'node:events'
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import { parentPort, workerData } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
 import { logBytesMax } from '../domain/limits.ts'
 import {
   CONTROL_FILE,
@@ -43,90 +43,106 @@ const READERS_WAIT_MS = 50
 /** How long to wait before trying again on a full disk. */
 const ROOM_CHECK_EVERY_MS = 2_000
 
-const port = parentPort
-if (port === null) throw new Error('BUG: the seal thread is started as a program')
-await once(port, 'message')
+export async function run(data: SealThreadData, port: MessagePort): Promise<void> {
+  await once(port, 'message')
+  const { dataDir, epochEvents, lookUps } = data
+  const control = openForReading(dataDir, CONTROL_FILE)
+  const ledger = openLedger(dataDir)
+  refuseDamaged(ledger, LEDGER_FILE, STATE_TABLES)
+  bindLedger(ledger, readEventSecret(control))
+  const sealer = new Sealer(control, ledger, epochEvents)
+  const merger = new RunMerger(ledger)
+  ledger.pragma(`busy_timeout = ${READERS_WAIT_MS}`)
+  const log = new LogKeeper(ledger, LOG_KEEPING)
+  const work = new Work({ sealer, merger, log, lookUps, port })
+  const runs = readStoredRuns(ledger)
+  lookUps.postMessage({ runs } satisfies SealStarted, filterBuffers(runs))
+  port.postMessage('started')
+  // Only now: the start reads each page once, whereas merging reads, deletes and writes.
+  keepWorkingPages(ledger)
+  await work.untilEnd()
+  control.close()
+  log.close()
+  lookUps.close()
+  port.close()
+}
 
-const { dataDir, epochEvents, lookUps } = workerData as SealThreadData
-const control = openForReading(dataDir, CONTROL_FILE)
-const ledger = openLedger(dataDir)
-refuseDamaged(ledger, LEDGER_FILE, STATE_TABLES)
-bindLedger(ledger, readEventSecret(control))
-const sealer = new Sealer(control, ledger, epochEvents)
-const merger = new RunMerger(ledger)
-ledger.pragma(`busy_timeout = ${READERS_WAIT_MS}`)
-const log = new LogKeeper(ledger, LOG_KEEPING)
+interface Collaborators {
+  readonly sealer: Sealer
+  readonly merger: RunMerger
+  readonly log: LogKeeper
+  readonly lookUps: MessagePort
+  readonly port: MessagePort
+}
 
-const requests: SealRequest[] = []
-let isEnding = false
-let wake: (() => void) | undefined
+class Work {
+  readonly #with: Collaborators
+  readonly #requests: SealRequest[] = []
+  #isEnding = false
+  #wake: (() => void) | undefined
 
-lookUps.on('message', (request: SealThreadRequest) => {
-  if ('taken' in request) merger.noteTaken(request.taken)
-  else requests.push(request)
-  wake?.()
-})
-port.once('message', () => {
-  isEnding = true
-  wake?.()
-})
-const runs = readStoredRuns(ledger)
-lookUps.postMessage({ runs } satisfies SealStarted, filterBuffers(runs))
-port.postMessage('started')
-// Only now: the start reads each page once, whereas merging reads, deletes and writes.
-keepWorkingPages(ledger)
-await work()
-control.close()
-log.close()
-lookUps.close()
-port.close()
+  constructor(collaborators: Collaborators) {
+    this.#with = collaborators
+    const { merger, lookUps, port } = collaborators
+    lookUps.on('message', (request: SealThreadRequest) => {
+      if ('taken' in request) merger.noteTaken(request.taken)
+      else this.#requests.push(request)
+      this.#wake?.()
+    })
+    port.once('message', () => {
+      this.#isEnding = true
+      this.#wake?.()
+    })
+  }
 
-// Work that finds the disk full changes nothing. Commits go on until too many epochs wait.
-async function work(): Promise<void> {
-  while (!isEnding) {
-    try {
-      sealOrMerge()
-    } catch (error) {
-      if (!isStorageFull(error)) throw error
-      await setTimeout(ROOM_CHECK_EVERY_MS)
+  // Work that finds the disk full changes nothing. Commits go on until too many epochs wait.
+  async untilEnd(): Promise<void> {
+    while (!this.#isEnding) {
+      try {
+        this.#sealOrMerge()
+      } catch (error) {
+        if (!isStorageFull(error)) throw error
+        await setTimeout(ROOM_CHECK_EVERY_MS)
+      }
+      const isIdle = this.#requests.length === 0 && this.#with.merger.isIdle
+      if (isIdle && !this.#isEnding) await new Promise<void>((resolve) => (this.#wake = resolve))
+      else await setImmediate()
     }
-    const isIdle = requests.length === 0 && merger.isIdle
-    if (isIdle && !isEnding) await new Promise<void>((resolve) => (wake = resolve))
-    else await setImmediate()
   }
-}
 
-function sealOrMerge(): void {
-  const [request] = requests
-  if (request !== undefined && !merger.isBehind) seal(request)
-  else merge()
-}
-
-function seal(request: SealRequest): void {
-  const sealed = orDamaged(damagedFile(LEDGER_FILE), () => sealer.seal(request))
-  requests.shift()
-  answer({ sealed, throughSeq: request.throughSeq })
-  merger.noteSealed(sealed.run.events)
-  log.noteCommitted()
-}
-
-/** Damaged data stay where they are, and are reported when a look-up needs them. */
-function takeMergeStep(): ReturnType<RunMerger['takeMergeStep']> {
-  try {
-    return merger.takeMergeStep()
-  } catch (error) {
-    if (!(error instanceof DamagedData)) throw error
-    port?.postMessage({ damage: error.message } satisfies MergeDamage)
-    return undefined
+  #sealOrMerge(): void {
+    const [request] = this.#requests
+    if (request !== undefined && !this.#with.merger.isBehind) this.#seal(request)
+    else this.#merge()
   }
-}
 
-function merge(): void {
-  const merged = takeMergeStep()
-  if (merged !== undefined) answer({ merged }, segmentBuffers(merged.segments))
-  log.noteCommitted()
-}
+  #seal(request: SealRequest): void {
+    const { sealer, merger, log } = this.#with
+    const sealed = orDamaged(damagedFile(LEDGER_FILE), () => sealer.seal(request))
+    this.#requests.shift()
+    this.#answer({ sealed, throughSeq: request.throughSeq })
+    merger.noteSealed(sealed.run.events)
+    log.noteCommitted()
+  }
 
-function answer(message: SealAnswer, handedOver: readonly ArrayBuffer[] = []): void {
-  lookUps.postMessage(message, handedOver)
+  #merge(): void {
+    const merged = this.#takeMergeStep()
+    if (merged !== undefined) this.#answer({ merged }, segmentBuffers(merged.segments))
+    this.#with.log.noteCommitted()
+  }
+
+  /** Damaged data stay where they are, and are reported when a look-up needs them. */
+  #takeMergeStep(): ReturnType<RunMerger['takeMergeStep']> {
+    try {
+      return this.#with.merger.takeMergeStep()
+    } catch (error) {
+      if (!(error instanceof DamagedData)) throw error
+      this.#with.port.postMessage({ damage: error.message } satisfies MergeDamage)
+      return undefined
+    }
+  }
+
+  #answer(message: SealAnswer, handedOver: readonly ArrayBuffer[] = []): void {
+    this.#with.lookUps.postMessage(message, handedOver)
+  }
 }

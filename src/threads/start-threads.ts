@@ -4,7 +4,6 @@
 
 import { once } from 'node:events'
 import { MessageChannel, Worker } from 'node:worker_threads'
-import type { Transferable, WorkerOptions } from 'node:worker_threads'
 import { threadHeap } from '../domain/limits.ts'
 import { CommitChannel } from '../sqlite/commit/commit-channel.ts'
 import type { CommitSettings } from '../sqlite/commit/commit-channel.ts'
@@ -19,12 +18,22 @@ import type {
   LookUpThreadData,
   MergeDamage,
   SealThreadData,
+  StartThread,
+  Thread,
+  WorkerOrder,
 } from './messages.ts'
 
+const WORKER = new URL('./worker-thread.ts', import.meta.url)
 const COMMIT = new URL('./commit-thread.ts', import.meta.url)
 const LOOK_UP = new URL('./look-up-thread.ts', import.meta.url)
 const SEAL = new URL('./seal-thread.ts', import.meta.url)
 const FORWARD = new URL('./forward-thread.ts', import.meta.url)
+
+/** In a thread of its own. */
+export const startWorker: StartThread = ({ href }, data, transferList = []) => {
+  const workerData: WorkerOrder = { program: href, data }
+  return new Worker(WORKER, { workerData, transferList, resourceLimits: threadHeap })
+}
 
 export interface WritingThreads {
   readonly channel: CommitChannel
@@ -38,6 +47,7 @@ export interface WritingThreads {
  * @param events `onLoading` is called before any file is opened, while threads load their modules
  */
 export async function startWriting(
+  startThread: StartThread,
   settings: CommitSettings,
   events: {
     readonly onFailure: (error: Error) => void
@@ -47,9 +57,9 @@ export async function startWriting(
   },
 ): Promise<WritingThreads> {
   const { dataDir, epochEvents } = settings
-  const started: Worker[] = []
-  const start = (program: URL, workerData: object, transferList: Transferable[]) => {
-    const thread = startThread(program, { workerData, transferList })
+  const started: Thread[] = []
+  const start = (...of: Parameters<StartThread>) => {
+    const thread = startThread(...of)
     started.push(thread)
     return thread
   }
@@ -93,24 +103,21 @@ export async function startWriting(
 
 /** Starts the forward thread; resolves once the measurement store is open. */
 export async function startForwarding(
+  startThread: StartThread,
   order: Omit<ForwardThreadData, 'isIdle'>,
   listeners: ForwardListeners,
 ): Promise<ForwardChannel> {
   const isIdle = new Int32Array(new SharedArrayBuffer(4))
-  const workerData: ForwardThreadData = { ...order, isIdle }
-  const thread = startThread(FORWARD, { workerData })
+  const data: ForwardThreadData = { ...order, isIdle }
+  const thread = startThread(FORWARD, data)
   const channel = new ForwardChannel(thread, isIdle, listeners)
   await once(thread, 'message')
   thread.on('error', listeners.onFailure)
   return channel
 }
 
-function startThread(program: URL, options: WorkerOptions): Worker {
-  return new Worker(program, { ...options, resourceLimits: threadHeap })
-}
-
 /** Tells a thread that no more requests will come; resolves when it has ended. */
-async function endThread(thread: Worker): Promise<void> {
+async function endThread(thread: Thread): Promise<void> {
   const ended = once(thread, 'exit')
   thread.postMessage('end')
   await ended

@@ -7,6 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { startWorker } from '../../src/threads/start-threads.ts'
 import { Daemon, DAEMONS, needPrograms } from '../support/daemon.ts'
 import { FaultProxy } from '../support/fault-proxy.ts'
 import type { Fault } from '../support/fault-proxy.ts'
@@ -44,7 +45,7 @@ for (const kind of DAEMONS) {
 
     before(async function () {
       needPrograms(this, kind)
-      service = await startService()
+      service = await startService({}, startWorker)
       // Ahead of the daemon's clock, which is that of the machine.
       service.clock.set(
         new Date(Math.max(Date.now(), service.clock.nowMs()) + HOUR_MS).toISOString(),

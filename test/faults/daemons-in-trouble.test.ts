@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { startWorker } from '../../src/threads/start-threads.ts'
 import { Daemon, DAEMONS, needPrograms } from '../support/daemon.ts'
 import type { DaemonKind } from '../support/daemon.ts'
 import { FaultProxy } from '../support/fault-proxy.ts'
@@ -58,7 +59,7 @@ let folder: string
 let hasBegun = false
 
 async function begin(): Promise<void> {
-  service = await startService()
+  service = await startService({}, startWorker)
   service.clock.set(new Date(Math.max(Date.now(), service.clock.nowMs())).toISOString())
   proxy = await FaultProxy.start(service.url)
   token = await service.createToken('a@example.org')
@@ -234,7 +235,7 @@ describe('examples/daemon/send.py in trouble', () => {
     expect(await first.finish()).to.equal(0)
     await proxy.close()
     await service.stop()
-    service = await startService()
+    service = await startService({}, startWorker)
     service.clock.set(new Date(Math.max(Date.now(), service.clock.nowMs())).toISOString())
     proxy = await FaultProxy.start(service.url)
     token = await service.createToken('a@example.org')

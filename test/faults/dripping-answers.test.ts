@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startWorker } from '../../src/threads/start-threads.ts'
 import { Daemon, DAEMONS, needPrograms } from '../support/daemon.ts'
 import { FaultProxy } from '../support/fault-proxy.ts'
 import type { Fault } from '../support/fault-proxy.ts'
@@ -19,7 +20,7 @@ describe('an answer that drips', () => {
   let folder: string
 
   before(async () => {
-    service = await startService()
+    service = await startService({}, startWorker)
     service.clock.set(new Date(Math.max(Date.now(), service.clock.nowMs())).toISOString())
     folder = await mkdtemp(join(tmpdir(), 'thermolog-daemon-'))
   })

@@ -8,6 +8,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
+import { startWorker } from '../../src/threads/start-threads.ts'
 import { FaultProxy } from '../support/fault-proxy.ts'
 import { GrafanaServer, hasGrafana } from '../support/grafana-server.ts'
 import { send, sendBatch } from '../support/http.ts'
@@ -55,7 +56,7 @@ describe('the alerts of a real Grafana', () => {
 
   before(async function () {
     if (!hasGrafana()) leaveOut(this, 'grafana')
-    service = await startService()
+    service = await startService({}, startWorker)
     await service.operations.run('user create', { email: 'a@example.org' })
     await service.operations.run('sensor create', { user: 'a@example.org', sn: 'never' })
     token = await service.createToken('a@example.org')

@@ -3,6 +3,7 @@
 // OpenID Connect provider, a native client with PKCE and a custom scheme.
 
 import { expect } from 'chai'
+import { startWorker } from '../../src/threads/start-threads.ts'
 import {
   authorize,
   CLIENT_SECRET,
@@ -26,16 +27,19 @@ describe('signing in with a phone', () => {
   before(async () => {
     idp = await startOpenIdProvider()
     idp.people.set('ana', { email: 'ana@example.org', email_verified: true, name: 'Ana' })
-    service = await startService({
-      IDP_HOME_ISSUER: idp.issuer,
-      IDP_HOME_CLIENT_ID: PUBLIC_CLIENT,
-      IDP_HOME_LABEL: 'Home',
-      IDP_OFFICE_ISSUER: idp.issuer,
-      IDP_OFFICE_CLIENT_ID: CONFIDENTIAL_CLIENT,
-      IDP_OFFICE_CLIENT_SECRET: CLIENT_SECRET,
-      MOBILE_REDIRECT_URIS: REDIRECT_URI,
-      ALLOW_SIGN_UP: 'example.org',
-    })
+    service = await startService(
+      {
+        IDP_HOME_ISSUER: idp.issuer,
+        IDP_HOME_CLIENT_ID: PUBLIC_CLIENT,
+        IDP_HOME_LABEL: 'Home',
+        IDP_OFFICE_ISSUER: idp.issuer,
+        IDP_OFFICE_CLIENT_ID: CONFIDENTIAL_CLIENT,
+        IDP_OFFICE_CLIENT_SECRET: CLIENT_SECRET,
+        MOBILE_REDIRECT_URIS: REDIRECT_URI,
+        ALLOW_SIGN_UP: 'example.org',
+      },
+      startWorker,
+    )
     await until('both providers are found', async () => {
       return (await bootstrapped()).every(({ authorization_endpoint: at }) => at !== null)
     })
@@ -115,12 +119,15 @@ describe('signing in with a phone', () => {
   it('asks the userinfo endpoint where ID tokens have no address', async () => {
     const strict = await startOpenIdProvider({ conformIdTokenClaims: true })
     strict.people.set('ben', { email: 'ben@example.org', email_verified: true })
-    const other = await startService({
-      IDP_STRICT_ISSUER: strict.issuer,
-      IDP_STRICT_CLIENT_ID: PUBLIC_CLIENT,
-      MOBILE_REDIRECT_URIS: REDIRECT_URI,
-      ALLOW_SIGN_UP: 'true',
-    })
+    const other = await startService(
+      {
+        IDP_STRICT_ISSUER: strict.issuer,
+        IDP_STRICT_CLIENT_ID: PUBLIC_CLIENT,
+        MOBILE_REDIRECT_URIS: REDIRECT_URI,
+        ALLOW_SIGN_UP: 'true',
+      },
+      startWorker,
+    )
     other.clock.set(new Date().toISOString())
     const provider = {
       client_id: PUBLIC_CLIENT,

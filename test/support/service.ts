@@ -13,6 +13,7 @@ import type { GivenOf, Operations, ResultOf } from '../../src/commands/operation
 import { operationsSocketPath } from '../../src/socket/path.ts'
 import { FakeClock } from './clock.ts'
 import { closeKept } from './http.ts'
+import { startInline } from './inline-threads.ts'
 import { RecordingLog } from './log.ts'
 
 type TokenOrder = Omit<GivenOf<'token create'>, 'user'>
@@ -29,13 +30,19 @@ export interface TestService {
   stop(): Promise<void>
 }
 
-/** @param settings of the environment, over those of a test */
-export async function startService(settings: Environment = {}): Promise<TestService> {
+/**
+ * @param settings of the environment, over those of a test
+ * @param startThread `startWorker` where the story is of threads
+ */
+export async function startService(
+  settings: Environment = {},
+  startThread = startInline,
+): Promise<TestService> {
   const dataDir = settings['DATA_DIR'] ?? (await mkdtemp(join(tmpdir(), 'thermolog-')))
   const clock = new FakeClock()
   const log = new RecordingLog()
   const config = loadConfig({ PORT: '0', DATA_DIR: dataDir, ...settings })
-  const service = await createService(config, { clock, log })
+  const service = await createService(config, { clock, log, startThread })
   const { url } = await service.start()
   const client =
     settings['DATABASE_URL'] === undefined

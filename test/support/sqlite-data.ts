@@ -23,6 +23,7 @@ import { PrometheusMetrics } from '../../src/metrics/metrics.ts'
 import { startWriting } from '../../src/threads/start-threads.ts'
 import type { StoreChoice, StoreRecords } from '../../src/ports/store-upkeep.ts'
 import type { OpenData, TestData } from '../contract/open-data.ts'
+import { startInline } from './inline-threads.ts'
 import { RecordingLog } from './log.ts'
 
 const REPLAY_RETENTION = { keptMs: DAY_MS, measurementsMin: 0, measurementsMax: 1_000 }
@@ -55,6 +56,7 @@ export async function newSqliteData(rules: AcceptanceRules): Promise<TestData<Sq
 
 async function openIn(dataDir: string, rules: AcceptanceRules): Promise<SqliteData> {
   const { channel, close } = await startWriting(
+    startInline,
     { dataDir, epochEvents: 64, replayRetention: REPLAY_RETENTION, ...rules },
     {
       onFailure: (error) => {

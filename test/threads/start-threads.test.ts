@@ -8,7 +8,7 @@ import { expect } from 'chai'
 import { openForReading } from '../../src/sqlite/database.ts'
 import { GroupBuilder } from '../../src/sqlite/commit/submission-committer.ts'
 import { allocateGroup } from '../../src/sqlite/commit/group-frame.ts'
-import { startWriting } from '../../src/threads/start-threads.ts'
+import { startWorker, startWriting } from '../../src/threads/start-threads.ts'
 import type { WritingThreads } from '../../src/threads/start-threads.ts'
 import { damageLeaf } from '../support/damage.ts'
 import { until } from '../support/until.ts'
@@ -34,7 +34,7 @@ describe('the threads that write', () => {
       measuredAtMsMin: 0,
       replayRetention: undefined,
     }
-    threads = await startWriting(data, {
+    threads = await startWriting(startWorker, data, {
       onFailure: fail,
       onDamaged: (problem) => void damaged.push(problem),
       onLoading: () => undefined,

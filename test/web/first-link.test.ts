@@ -12,6 +12,7 @@ import type { Service } from '../../src/compose.ts'
 import { loadConfig } from '../../src/config.ts'
 import { useChromium } from '../support/chromium.ts'
 import { send } from '../support/http.ts'
+import { startInline } from '../support/inline-threads.ts'
 import { RecordingLog } from '../support/log.ts'
 import { DESKTOP, expectInSight, PHONE } from './chart-page.ts'
 
@@ -27,7 +28,7 @@ describe('the link of the first start on the chart page', () => {
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
     const config = loadConfig({ PORT: '0', DATA_DIR: dataDir })
-    service = await createService(config, { log: new RecordingLog() })
+    service = await createService(config, { log: new RecordingLog(), startThread: startInline })
     const { url } = await service.start()
     page = await (await browser().newContext(PHONE)).newPage()
     await page.goto(linkUrl(url, (await service.createFirstLink()) ?? ''))

@@ -1,7 +1,8 @@
 // The main thread's channel to the commit thread: requests are numbered and go by way of the
 // look-up thread, answers carry the number of their request.
 
-import type { MessagePort, Worker } from 'node:worker_threads'
+import type { EventEmitter } from 'node:events'
+import type { MessagePort } from 'node:worker_threads'
 import type { Commands } from './commands.ts'
 import type { GroupFrame, GroupResult } from './group-frame.ts'
 import type { ReplayRetention } from './committer.ts'
@@ -45,7 +46,7 @@ export class CommitChannel {
    * @param onStorageFull makes the error for a request of which nothing is stored because the disk
    * is full
    */
-  constructor(answers: Worker, requests: MessagePort, onStorageFull: () => Error) {
+  constructor(answers: EventEmitter, requests: MessagePort, onStorageFull: () => Error) {
     this.#requests = requests
     this.#onStorageFull = onStorageFull
     answers.on('message', (answer: CommitAnswer) => this.#settle(answer))
