@@ -140,7 +140,9 @@ function descriptionOf(url: string): Promise<Description> {
 }
 
 async function read(url: string): Promise<Description> {
-  const text = await (await fetch(`${url}/openapi.json`)).text()
+  // On no connection that is kept: a service that stops waits for these.
+  const headers = { connection: 'close' }
+  const text = await (await fetch(`${url}/openapi.json`, { headers })).text()
   const known = descriptions.get(text) ?? describe(JSON.parse(text) as Document)
   descriptions.set(text, known)
   return known
