@@ -67,7 +67,8 @@ async function exportMeasurements(terminal: Terminal, order: Order): Promise<voi
   const source = await onceFree(terminal, async () => {
     const service = await connectService(config)
     await service?.close()
-    return openExport(config, { isServiceRunning: service !== undefined })
+    const { startThread } = terminal.io
+    return openExport(config, { isServiceRunning: service !== undefined, startThread })
   })
   try {
     const chosen = await chosenSensors(source, order)

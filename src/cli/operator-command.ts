@@ -56,7 +56,7 @@ export async function withOperations<T>(
 ): Promise<T> {
   const config = await (mayStart ? readSettingsOfFirst(terminal) : readSettingsWithData(terminal))
   const opened = await onceFree(terminal, async () => {
-    return (await connectService(config)) ?? openHere(config)
+    return (await connectService(config)) ?? openHere(config, terminal)
   })
   try {
     return await work(opened.operations)
@@ -98,10 +98,10 @@ export async function onceFree<T>(terminal: Terminal, open: () => Promise<T>): P
   }
 }
 
-async function openHere(config: Config) {
+async function openHere(config: Config, { io: { startThread } }: Terminal) {
   // Most commands find a running service and need none of this.
   const { openOperations } = await import('../data-dir/operations.ts')
-  return openOperations(config)
+  return openOperations(config, { startThread })
 }
 
 /**

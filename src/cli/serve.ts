@@ -34,7 +34,9 @@ async function serve(terminal: Terminal): Promise<void> {
   manager.noteStarting()
   // Imported only here: other commands start faster without the whole service.
   const { createService } = await import('../compose.ts')
-  const service = await onceFree(terminal, () => createAlone(createService, config))
+  const { startThread } = terminal.io
+  const create = (of: Config) => createService(of, { startThread })
+  const service = await onceFree(terminal, () => createAlone(create, config))
   const signals = new StopSignals()
   try {
     const { url } = await service.start().catch((error: NodeJS.ErrnoException) => {

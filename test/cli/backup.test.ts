@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
 import { archiveOf, pagesOf } from '../support/archive-of.ts'
-import { runCommand, serving } from '../support/command.ts'
+import { runCommand, servingHere } from '../support/command.ts'
 import type { Environment } from '../support/command.ts'
 import { expectedLines, readings, sendReadings } from '../support/exported.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
@@ -21,7 +21,7 @@ const USER = 'fleet@example.org'
 /** @returns the token with which the readings were sent */
 async function fill(dataDir: string, settings: Environment = {}): Promise<string> {
   const token = await createFleetToken(dataDir, USER, settings)
-  await serving(dataDir, settings, (url) => sendReadings(url, token))
+  await servingHere(dataDir, settings, (url) => sendReadings(url, token))
   return token
 }
 
@@ -84,7 +84,7 @@ describe('thermolog backup and restore', () => {
     const restored = await mustRun('new', ['restore', at('backup')])
     expect(restored.stderr).to.match(/even if revoked since \(1 in all; --revoke-tokens/)
     expect(await exported('new')).to.deep.equal(expectedLines())
-    await serving(at('new'), {}, async (url) => {
+    await servingHere(at('new'), {}, async (url) => {
       const { status, created, duplicates } = await resend(url, token)
       expect({ status, created, duplicates }).to.deep.equal({
         status: 200,
@@ -126,7 +126,7 @@ describe('thermolog backup and restore', () => {
   it('tells senders that the data are others, and up to when they are whole', async () => {
     await copyFilled()
     const storeOf = (dataDir: string) =>
-      serving(at(dataDir), {}, async (url) => {
+      servingHere(at(dataDir), {}, async (url) => {
         const { body } = await send(url, { path: '/api/v1/me', token })
         return body.data.store as { id: string; restored_to: string | null }
       })
@@ -151,7 +151,7 @@ describe('thermolog backup and restore', () => {
     await mustRun('old', ['backup', at('backup')])
     const { stderr } = await mustRun('new', ['restore', at('backup'), '--revoke-tokens'])
     expect(stderr).to.equal('')
-    await serving(at('new'), {}, async (url) => {
+    await servingHere(at('new'), {}, async (url) => {
       expect((await send(url, { path: '/api/v1/me', token })).status).to.equal(401)
       const body = { code: link.trim().split('/').at(-1), code_verifier: 'v'.repeat(43) }
       const path = '/api/mobile/v1/auth/link'
@@ -337,7 +337,7 @@ describe('thermolog backup and restore', () => {
       expect(await collect(reader.readRaw(everything))).to.deep.equal([])
 
       await mustRun('new', ['restore', at('backup')], settings)
-      await serving(at('new'), settings, async (url) => {
+      await servingHere(at('new'), settings, async (url) => {
         expect(await resend(url, sender)).to.include({
           created: 0,
           duplicates: readings().length,

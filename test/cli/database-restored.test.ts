@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { runCommand, serve, serving } from '../support/command.ts'
+import { runCommand, serve, servingHere } from '../support/command.ts'
 import type { Environment } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { send, sendBatch } from '../support/http.ts'
@@ -24,14 +24,14 @@ function tellsApart(newSettings: () => Promise<Environment>): void {
     const token = await createFleetToken(dataDir, 'ana@example.org', settings)
     const sensors = { path: '/api/v1/sensors', token }
     const beforeMs = Date.now()
-    const before = await serving(dataDir, settings, async (url) => {
+    const before = await servingHere(dataDir, settings, async (url) => {
       await sendBatch(url, token, [EVENT])
       const me = await send(url, { path: '/api/v1/me', token })
       return { store: me.body.data.store, listed: await send(url, sensors) }
     })
     const declared = await runCommand(dataDir, ['database', 'restored'], settings)
     expect(declared.exitCode, declared.stderr).to.equal(0)
-    await serving(dataDir, settings, async (url) => {
+    await servingHere(dataDir, settings, async (url) => {
       const { store } = (await send(url, { path: '/api/v1/me', token })).body.data
       expect(store.id).not.to.equal(before.store.id)
       expect(Date.parse(store.restored_to)).to.be.within(beforeMs, Date.now())
@@ -65,7 +65,7 @@ describe('thermolog database restored', () => {
       const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-restored-'))
       const token = await createFleetToken(dataDir, 'ana@example.org', AWAY)
       const storeOf = () =>
-        serving(dataDir, AWAY, async (url) => {
+        servingHere(dataDir, AWAY, async (url) => {
           return (await send(url, { path: '/api/v1/me', token })).body.data.store
         })
       const before = await storeOf()

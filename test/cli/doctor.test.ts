@@ -11,7 +11,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import pg from 'pg'
-import { runCommand, serving } from '../support/command.ts'
+import { runCommand, servingHere } from '../support/command.ts'
 import { answering, expectFirst, useDoctor } from '../support/doctor.ts'
 import type { DoctorReport } from '../support/doctor.ts'
 import { freePortOf } from '../support/free-port.ts'
@@ -33,7 +33,7 @@ describe('thermolog doctor', () => {
     expect(names(stopped)).to.include.members([...looked, 'backup'])
     expect(stopped.checks.filter(({ state }) => state === 'wrong')).to.deep.equal([])
     const port = String((await freePortOf(REFUSED_PORTS)) ?? expect.fail('all are in use'))
-    await serving(test().dataDir, { PORT: port }, async (url) => {
+    await servingHere(test().dataDir, { PORT: port }, async (url) => {
       const running = await test().examine({ PORT: port, PUBLIC_URL: url })
       expect(running.exitCode, JSON.stringify(running.checks)).to.equal(0)
       expect(names(running)).to.include.members([...looked, 'service'])
@@ -113,7 +113,7 @@ describe('thermolog doctor', () => {
   })
 
   it('names a proxy that is not named, though PUBLIC_URL says nothing of it', async () => {
-    await serving(test().dataDir, { PORT: test().port }, async (url) => {
+    await servingHere(test().dataDir, { PORT: test().port }, async (url) => {
       await fetch(`${url}/api/v1/sensors`, { headers: { 'x-forwarded-for': '198.51.100.1' } })
       const report = await test().examine()
       expect(report.checks[0]).to.include({ check: 'proxy', state: 'warning' })
@@ -266,7 +266,7 @@ describe('thermolog doctor', () => {
         expect(report.checks[0]).to.include({ check: 'influxdb', state: 'warning' })
         expect(report.checks[0]?.message).to.match(/has no bucket "temperatures"/)
       }
-      await serving(where, right, async () => {})
+      await servingHere(where, right, async () => {})
       const report = await test().examine(right, where)
       expect(report.exitCode, JSON.stringify(report.checks)).to.equal(0)
       expect(report.checks.find(({ check }) => check === 'influxdb')?.state).to.equal('ok')

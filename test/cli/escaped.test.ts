@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { escaped } from '../../src/domain/escaped.ts'
-import { runCommand, serve } from '../support/command.ts'
-import type { RunningService } from '../support/command.ts'
+import { runCommand, serveHere } from '../support/command.ts'
+import type { ServiceHere } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { until } from '../support/until.ts'
 
@@ -22,7 +22,7 @@ const OBEYED = /(?!\n)[\p{Cc}\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
 
 describe('what commands print', () => {
   let dataDir = ''
-  let service: RunningService | undefined
+  let service: ServiceHere | undefined
 
   const run = (...args: string[]) => runCommand(dataDir, args)
   const send = (path: string, method: string, token: string, body: string) => {
@@ -35,7 +35,7 @@ describe('what commands print', () => {
     await createFleetToken(dataDir, USER)
     const created = await run('token', 'create', '--user', USER, '--name', NAME.hostile)
     const token = created.stdout.trim().split('\n').at(-1) ?? ''
-    service = await serve(dataDir)
+    service = await serveHere(dataDir)
     const now = `${Date.now()}000000`
     await send(
       '/write',

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openTagged } from '../../src/sqlite/database.ts'
-import { runCommand, serve, serving, startCommand } from '../support/command.ts'
-import type { RunningService } from '../support/command.ts'
+import { runCommand, serveHere, servingHere, startCommand } from '../support/command.ts'
+import type { ServiceHere } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { sendBatch } from '../support/http.ts'
 import { until } from '../support/until.ts'
@@ -22,7 +22,7 @@ const READINGS = BUOY_READINGS.toLocaleString('en-US')
 describe('thermolog import', () => {
   let folder = ''
   let dataDir = ''
-  let service: RunningService | undefined
+  let service: ServiceHere | undefined
   let token = ''
 
   before(async () => {
@@ -61,7 +61,7 @@ describe('thermolog import', () => {
   })
 
   it('says once why it waits for a service that stores nothing', async () => {
-    await serving(dataDir, { MIN_FREE_DISK: '1000000GiB' }, async () => {
+    await servingHere(dataDir, { MIN_FREE_DISK: '1000000GiB' }, async () => {
       const child = startCommand(dataDir, ['import', BUOY, '--user', USER, '--sn', 'buoy'], {})
       let said = ''
       child.stderr.on('data', (text: Buffer) => (said += text.toString()))
@@ -82,7 +82,7 @@ describe('thermolog import', () => {
       INFLUX_TOKEN: 't',
     }
     const ofBehind = await createFleetToken(behind, USER, settings)
-    await serving(behind, settings, async (url) => {
+    await servingHere(behind, settings, async (url) => {
       const first = { sn: 'late', temp: 1, timestamp: '2020-01-01T00:00:00Z', event_id: 'e' }
       await sendBatch(url, ofBehind, [first])
       const file = join(folder, 'late')
@@ -117,7 +117,7 @@ describe('thermolog import', () => {
 
   describe('beside a running service', () => {
     before(async () => {
-      service = await serve(dataDir)
+      service = await serveHere(dataDir)
     })
     after(async () => service?.stop())
 

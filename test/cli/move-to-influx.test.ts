@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
-import { runCommand, runProcess, serving, startCommand } from '../support/command.ts'
+import { runCommand, runProcess, servingHere, startCommand } from '../support/command.ts'
 import type { Environment } from '../support/command.ts'
 import { FaultProxy } from '../support/fault-proxy.ts'
 import type { ProxiedRequest } from '../support/fault-proxy.ts'
@@ -61,7 +61,7 @@ describe('thermolog move --to influx', () => {
   before(async () => {
     filled = await mkdtemp(join(tmpdir(), 'thermolog-filled-'))
     token = await createFleetToken(filled, USER)
-    shownBefore = await serving(filled, {}, async (url) => {
+    shownBefore = await servingHere(filled, {}, async (url) => {
       await fill(url)
       return readAll(url)
     })
@@ -179,7 +179,7 @@ describe('thermolog move --to influx', () => {
     const late = await runProcess(dataDir, ['serve'])
     expect(late.exitCode).to.equal(2)
     expect(late.stderr).to.match(/another store \(InfluxDB, .*set the old one again/)
-    const after = await serving(dataDir, settings(), async (url) => {
+    const after = await servingHere(dataDir, settings(), async (url) => {
       const shown = await readAll(url)
       // What is sent again is known, and what is new comes after the tie-breaks that were given.
       const [repeated] = measurementsOf('CELLAR', 0).slice(-1)
@@ -214,7 +214,7 @@ describe('thermolog move --to influx', () => {
   })
 
   it('is not begun beside a running service', async () => {
-    await serving(dataDir, {}, async () => {
+    await servingHere(dataDir, {}, async () => {
       const refused = await move()
       expect(refused.exitCode).to.equal(1)
       expect(refused.stderr).to.match(/is in use by another.*\nStop the service until the move/)
@@ -236,21 +236,21 @@ describe('thermolog move --to influx', () => {
     expect(again.stdout).to.contain('moved 3,000 measurements')
     expect(again.exitCode).to.equal(0)
     await proxy.close()
-    expect(await serving(dataDir, settings(), readAll)).to.deep.equal(shownBefore)
+    expect(await servingHere(dataDir, settings(), readAll)).to.deep.equal(shownBefore)
     for (const id of [CELLAR, FREEZER, ATTIC]) expect(await countIn(id)).to.equal(PER_SENSOR)
     await expectClean(dataDir, settings())
   })
 
   it('takes along what came after it was killed, and what was deleted since goes', async () => {
     await killHalfway()
-    await serving(dataDir, {}, async (url) => {
+    await servingHere(dataDir, {}, async (url) => {
       await post(url, 'LATE', 2)
       await send(url, { method: 'DELETE', path: `/api/v1/sensors/${ATTIC}`, token })
     })
     const last = await move()
     expect(last.stdout).to.contain('moved 3,000 measurements')
     expect(last.exitCode).to.equal(0)
-    await serving(dataDir, settings(), async () => {
+    await servingHere(dataDir, settings(), async () => {
       await until('the deleted sensor is gone', async () => (await countIn(ATTIC)) === 0)
     })
     for (const id of [CELLAR, FREEZER, LATE]) expect(await countIn(id)).to.equal(PER_SENSOR)
@@ -264,7 +264,7 @@ describe('thermolog move --to influx', () => {
     expect(refused.exitCode).to.equal(1)
     expect(refused.stderr).to.match(/sensor 1, 2026-03-15: 0 here, 1 in InfluxDB/)
     expect(refused.stderr).to.match(/keeps using the embedded store/)
-    await serving(dataDir, {}, readAll)
+    await servingHere(dataDir, {}, readAll)
   })
 
   it('says why when InfluxDB refuses some', async () => {

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { runCommand, serve } from '../support/command.ts'
-import type { RunningService } from '../support/command.ts'
+import { runCommand, serveHere } from '../support/command.ts'
+import type { ServiceHere } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 
 const ANA = 'ana@example.org'
@@ -13,7 +13,7 @@ const BEN = 'ben@example.org'
 
 describe('thermolog refused', () => {
   let dataDir = ''
-  let service: RunningService | undefined
+  let service: ServiceHere | undefined
 
   const run = (...args: string[]) => runCommand(dataDir, ['refused', ...args])
   const rows = (text: string) => JSON.parse(text) as Readonly<Record<string, unknown>>[]
@@ -21,7 +21,7 @@ describe('thermolog refused', () => {
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
     const tokens = [await createFleetToken(dataDir, ANA), await createFleetToken(dataDir, BEN)]
-    service = await serve(dataDir)
+    service = await serveHere(dataDir)
     for (const token of tokens) {
       const headers = { authorization: `Bearer ${token}` }
       for (const body of ['a', 'b', 'c', 'humidity,room=a x=1\nhumidity,room=b x=1']) {
@@ -30,7 +30,7 @@ describe('thermolog refused', () => {
     }
     // At once: what was skipped is noted when it stops.
     await service.stop()
-    service = await serve(dataDir)
+    service = await serveHere(dataDir)
   })
   after(async () => {
     await service?.stop()

@@ -5,8 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { runCommand, runProcess, serve } from '../support/command.ts'
-import type { RunningService } from '../support/command.ts'
+import { runCommand, runProcess, serveHere } from '../support/command.ts'
+import type { ServiceHere } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { sendBatch } from '../support/http.ts'
 
@@ -16,7 +16,7 @@ describe('thermolog sensor', () => {
   let dataDir = ''
   let token = ''
   let id = ''
-  let service: RunningService | undefined
+  let service: ServiceHere | undefined
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
     token = await createFleetToken(dataDir, USER)
@@ -39,7 +39,7 @@ describe('thermolog sensor', () => {
   })
 
   it('changes them for the service that runs', async () => {
-    service = await serve(dataDir)
+    service = await serveHere(dataDir)
     const order = ['sensor', 'set', id, '--alias', 'Attic', '--compensation', '+.5']
     expect((await run(...order)).exitCode).to.equal(0)
     const headers = { authorization: `Bearer ${token}` }

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { expect } from 'chai'
 import { networkAddress } from '../../src/config-values.ts'
-import { runCommand, serve, serving } from '../support/command.ts'
+import { runCommand, serve, servingHere } from '../support/command.ts'
 import { send } from '../support/http.ts'
 import { leaveOut } from '../support/left-out.ts'
 import { readQrCode } from '../support/qr-code.ts'
@@ -40,7 +40,7 @@ describe('signing in without a provider', () => {
     expect([address, alone.stderr.split('\n').length]).to.deep.equal(['http://192.0.2.1:81', 2])
     expect(alone.stdout).to.match(/^\S+\n$/)
     expect(alone.stderr).to.match(/^It works once, until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.\n$/)
-    await serving(dataDir, {}, async (url) => {
+    await servingHere(dataDir, {}, async (url) => {
       expect((await redeem(url, { code, code_verifier })).status).to.equal(200)
       const { stdout } = await runCommand(dataDir, [...order, '--json', '--expires', '1h'])
       const { url: link } = JSON.parse(stdout) as { readonly url: string }

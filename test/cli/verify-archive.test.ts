@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { openTagged } from '../../src/sqlite/database.ts'
 import { archiveOf, pagesOf } from '../support/archive-of.ts'
-import { runCommand, runProcess, serving, startCommand } from '../support/command.ts'
+import { runCommand, runProcess, servingHere, startCommand } from '../support/command.ts'
 import { expectedLines, sendReadings } from '../support/exported.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 
@@ -25,7 +25,7 @@ describe('thermolog verify --archive', () => {
     temporary = at('temporary')
     await mkdir(temporary)
     const token = await createFleetToken(at('data'), 'fleet@example.org')
-    await serving(at('data'), {}, (url) => sendReadings(url, token))
+    await servingHere(at('data'), {}, (url) => sendReadings(url, token))
     const { exitCode, stderr } = await runCommand(at('data'), ['backup', at('whole.tar')])
     expect(exitCode, stderr).to.equal(0)
     whole = await readFile(at('whole.tar'))

@@ -11,7 +11,11 @@ import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import { expect } from 'chai'
 import { main } from '../../src/cli/main.ts'
+import { createService } from '../../src/compose.ts'
+import { loadConfig } from '../../src/config.ts'
 import { closeKept } from './http.ts'
+import { startInline } from './inline-threads.ts'
+import { RecordingLog } from './log.ts'
 
 const COMMAND = fileURLToPath(new URL('../../src/thermolog.js', import.meta.url))
 const NOTIFY_OPENER = fileURLToPath(new URL('../../bin/with-notify-socket.pl', import.meta.url))
@@ -43,6 +47,7 @@ export async function runCommand(
     stdout,
     stderr,
     env: { PATH: process.env['PATH'], DATA_DIR: dataDir, ...settings },
+    startThread: startInline,
   })
   stdout.end()
   stderr.end()
@@ -115,6 +120,37 @@ export async function serving<Result>(
     return await work(service.url)
   } finally {
     expect(await service.stop()).to.equal(0)
+  }
+}
+
+export interface ServiceHere {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+/** Runs the service in this process, by the system's clock. */
+export async function serveHere(dataDir: string, settings: Environment = {}): Promise<ServiceHere> {
+  const config = loadConfig({ PORT: '0', DATA_DIR: dataDir, ...settings })
+  const service = await createService(config, { log: new RecordingLog(), startThread: startInline })
+  const { url } = await service.start()
+  const stop = () => {
+    closeKept()
+    return service.stop()
+  }
+  return { url, stop }
+}
+
+/** Runs the service in this process for one piece of work. */
+export async function servingHere<Result>(
+  dataDir: string,
+  settings: Environment,
+  work: (url: string) => Promise<Result>,
+): Promise<Result> {
+  const service = await serveHere(dataDir, settings)
+  try {
+    return await work(service.url)
+  } finally {
+    await service.stop()
   }
 }
 

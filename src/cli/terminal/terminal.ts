@@ -4,6 +4,7 @@
 
 import type { Readable, Writable } from 'node:stream'
 import type { Shown, Table } from '../../commands/command.ts'
+import type { Overrides } from '../../compose.ts'
 import { logForm } from '../../config-environment.ts'
 import type { Environment } from '../../config-settings.ts'
 import { escaped } from '../../domain/escaped.ts'
@@ -26,6 +27,8 @@ export interface Io {
   readonly stdout: Writable & Of
   readonly stderr: Writable & Of
   readonly env: Environment
+  /** How a command that opens the data starts the threads that write. */
+  readonly startThread?: Overrides['startThread']
 }
 
 /** A text of several lines, `escaped`. */
