@@ -1,11 +1,42 @@
-// The settings as texts: reads each one when it is asked for, and collects all faults.
+// Reads settings as their rows say, one by one, and collects all faults. An empty setting counts as
+// absent.
 
-import { judgeNames } from './config-names.ts'
-import type { NameFaults } from './config-names.ts'
-import { SecretFault, isSecret, readCredential, readSecret } from './config-secrets.ts'
+import { join } from 'node:path'
+import { readSecret } from './config-secrets.ts'
 import { FormError } from './config-values.ts'
+import type { Reader } from './config-values.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
+
+/** A default that depends on other settings. */
+interface Derived {
+  /** For the document. */
+  readonly words: string
+  /** From the texts of settings that have been read. Without it whoever uses the value decides. */
+  readonly from?: (text: (name: string) => string) => string | undefined
+}
+
+/** Instead of a default. */
+export const NEEDED = null
+
+/** A default is what one would set; `undefined`: there need not be a value. */
+export type Setting<T = unknown> = readonly [
+  name: string,
+  reader: Reader<T>,
+  byDefault: string | undefined | Derived | typeof NEEDED,
+  help: string,
+]
+
+export type Section = Readonly<Record<string, Setting>>
+
+type Value<S> = S extends readonly [string, Reader<infer T>, infer Default, string]
+  ? Default extends string | typeof NEEDED | { readonly from: (text: never) => string }
+    ? T
+    : T | undefined
+  : never
+
+/** What is read of a section. */
+export type Values<S extends Section> = { readonly [Member in keyof S]: Value<S[Member]> }
 
 /** Invalid settings; the message lists every one of them. */
 export class ConfigError extends Error {
@@ -27,21 +58,19 @@ export interface UnderstoodSetting {
   readonly source: string
 }
 
-const DEFAULT = 'default'
-
-interface SecretText {
+interface Text {
+  /** Empty where it cannot be read, which is noted. */
   readonly text: string
   readonly source: string
 }
 
-/** An empty setting counts as absent. */
+const DEFAULT = 'default'
+
 export class Settings {
   readonly problems: string[] = []
   readonly #environment: Environment
   readonly #sources: Environment
-  readonly #asked = new Set<string>()
-  readonly #defaults = new Map<string, string>()
-  readonly #secrets = new Map<string, SecretText | undefined>()
+  readonly #found = new Map<string, (Text & UnderstoodSetting) | undefined>()
 
   /** @param sources what each was read from, unless that is the environment itself */
   constructor(environment: Environment, sources: Environment = {}) {
@@ -49,107 +78,101 @@ export class Settings {
     this.#sources = sources
   }
 
-  /** Of a secret that is named and cannot be read: the empty text, and its fault is noted. */
-  text(key: string): string | undefined {
-    this.#asked.add(key)
-    if (!isSecret(key)) return this.#plain(key)
-    if (!this.#secrets.has(key)) this.#secrets.set(key, this.#secret(key))
-    return this.#secrets.get(key)?.text
+  /** @param provider stands for `<NAME>` in the rows of identity providers */
+  readAll<S extends Section>(section: S, provider = ''): Values<S> {
+    const named = (text: string) => text.replace('<NAME>', provider)
+    const values = Object.entries(section).map(([member, [name, reader, byDefault, help]]) => {
+      const own = typeof byDefault === 'string' ? named(byDefault) : byDefault
+      return [member, this.read([named(name), reader, own, help])]
+    })
+    return Object.fromEntries(values) as Values<S>
   }
 
-  /** @param byDefault as one would set it */
-  read<T>(key: string, reader: (text: string) => T, byDefault: string): T
-  read<T>(key: string, reader: (text: string) => T, byDefault?: string): T | undefined
-  read<T>(key: string, reader: (text: string) => T, byDefault?: string): T | undefined {
-    const text = this.text(key)
-    const otherwise = () => (byDefault === undefined ? undefined : reader(byDefault))
-    if (text === undefined && byDefault !== undefined) this.#defaults.set(key, byDefault)
-    if (text === undefined || text === '') return otherwise()
+  /** Beside a problem, with which nobody gets a Config, it may be `undefined`. */
+  read<S extends Setting>(setting: S): Value<S>
+  read(setting: Setting): unknown {
+    const [name, reader, byDefault] = setting
+    const found = this.#find(setting)
+    if (found === undefined && byDefault === NEEDED) this.problems.push(`${name} is missing`)
+    if (found === undefined || (reader.isSecret && found.text === '')) return undefined
     try {
-      return reader(text)
+      return reader(found.text)
     } catch (error) {
       if (!(error instanceof FormError)) throw error
-      const shown = isSecret(key) ? 'its value' : JSON.stringify(withoutUser(text))
-      this.problems.push(`${key} ${error.message}, not ${shown}`)
-      return otherwise()
+      const shown = reader.isSecret ? 'its value' : JSON.stringify(found.value)
+      // A default is wrong where what it is derived from is.
+      if (found.source !== DEFAULT) this.problems.push(`${name} ${error.message}, not ${shown}`)
+      return undefined
     }
   }
 
-  /** A required setting. Returns the empty text if it is missing. */
-  need(key: string, reader: (text: string) => string): string {
-    if (this.text(key) === undefined) this.problems.push(`${key} is missing`)
-    return this.read(key, reader) ?? ''
+  /** Whether it has a value that is not its default. */
+  has(setting: Setting): boolean {
+    return (this.#find(setting)?.source ?? DEFAULT) !== DEFAULT
   }
 
-  /** All that have a value, by name; call it when all settings have been read. */
+  /** An empty text is none. */
+  text(name: string): string | undefined {
+    return this.#environment[name]?.trim() || undefined
+  }
+
+  /** Names that have a text, of other programs too. */
+  given(): readonly string[] {
+    return Object.keys(this.#environment).filter((name) => this.text(name) !== undefined)
+  }
+
+  /** What was read and has a value, by name. */
   understood(): readonly UnderstoodSetting[] {
-    const found = [...this.#asked].map((name) => this.#understand(name))
-    return found
-      .filter((setting) => setting !== undefined)
+    return [...this.#found.values()]
+      .filter((found) => found !== undefined)
+      .flatMap(({ name, value, source }) => (value === '' ? [] : { name, value, source }))
       .toSorted((one, other) => (one.name < other.name ? -1 : 1))
   }
 
-  #understand(name: string): UnderstoodSetting | undefined {
-    const secret = this.#secrets.get(name)
-    if (secret !== undefined) return { name, value: undefined, source: secret.source }
-    const text = this.#plain(name)
-    if (text !== undefined) {
-      return { name, value: withoutUser(text), source: this.#sourceOf(name) }
+  #find([name, { isSecret }, byDefault]: Setting) {
+    if (!this.#found.has(name)) {
+      const given = this.#plain(name) ?? (isSecret ? this.#secret(name) : undefined)
+      if (isSecret && this.text(name) && this.text(`${name}_FILE`)) {
+        this.problems.push(`${name} and ${name}_FILE are both set: remove one of them`)
+      }
+      const found = given ?? this.#default(byDefault)
+      const value = isSecret ? undefined : withoutUser(found?.text ?? '')
+      this.#found.set(name, found && { ...found, name, value })
     }
-    const byDefault = this.#defaults.get(name) ?? ''
-    return byDefault === '' ? undefined : { name, value: byDefault, source: DEFAULT }
+    return this.#found.get(name)
   }
 
-  #sourceOf(name: string): string {
-    return this.#sources[name] ?? 'environment'
+  #plain(name: string): Text | undefined {
+    const text = this.text(name)
+    if (text === undefined) return undefined
+    return { text, source: this.#sources[name] ?? 'environment' }
   }
 
-  /** `<NAME>` of every identity provider that has a setting, in alphabetical order. */
-  providerNames(members: readonly string[]): readonly string[] {
-    const pattern = new RegExp(`^IDP_([A-Z0-9]+(?:_[A-Z0-9]+)*?)_(${members.join('|')})$`)
-    const settings = this.#given().map((key) => key.replace(/_FILE$/, ''))
-    const names = settings.flatMap((key) => pattern.exec(key)?.[1] ?? [])
-    return [...new Set(names)].toSorted()
+  #default(byDefault: Setting[2]): Text | undefined {
+    const text =
+      typeof byDefault === 'object'
+        ? byDefault?.from?.((name) => this.#found.get(name)?.text ?? '')
+        : byDefault
+    return text === undefined ? undefined : { text, source: DEFAULT }
   }
 
-  /** Faults in the names; call it when all settings have been read. */
-  judgeNames(providerMembers: readonly string[]): NameFaults {
-    return judgeNames(this.#given(), this.#asked, providerMembers)
-  }
-
-  /** Whether it names a setting or resembles one; call it when all settings have been read. */
-  isMeant(name: string, providerMembers: readonly string[]): boolean {
-    const { problems, warnings } = judgeNames([name], this.#asked, providerMembers)
-    return this.#asked.has(name) || problems.length + warnings.length > 0
-  }
-
-  #secret(key: string): SecretText | undefined {
-    const fileKey = `${key}_FILE`
-    this.#asked.add(fileKey)
-    const [plain, file] = [this.#plain(key), this.#plain(fileKey)]
-    const credentials = this.#environment['CREDENTIALS_DIRECTORY']
-    if (plain !== undefined && file !== undefined) {
-      this.problems.push(`${key} and ${fileKey} are both set: remove one of them`)
-    }
-    if (plain !== undefined) return { text: plain, source: this.#sourceOf(key) }
+  /** In the file that `<NAME>_FILE` names, or the credential that systemd hands over. */
+  #secret(name: string): Text | undefined {
+    const file = this.text(`${name}_FILE`)
+    const folder = this.text('CREDENTIALS_DIRECTORY')
+    const path = file ?? (folder && join(folder, name))
+    if (path === undefined) return undefined
     const source = file ?? 'credential'
     try {
-      const text = file === undefined ? readCredential(credentials, key) : readSecret(file)
-      return text === undefined ? undefined : { text, source }
+      return { text: readSecret(path), source }
     } catch (error) {
-      if (!(error instanceof SecretFault)) throw error
-      this.problems.push(`${file === undefined ? 'the credential' : fileKey} ${error.message}`)
+      const { code, message } = error as NodeJS.ErrnoException
+      if (file === undefined && code === 'ENOENT') return undefined
+      const what = file === undefined ? 'the credential' : `${name}_FILE`
+      const fault = code === undefined ? message : `cannot be read (${code})`
+      this.problems.push(`${what} ${path} ${fault}`)
       return { text: '', source }
     }
-  }
-
-  #plain(key: string): string | undefined {
-    const text = this.#environment[key]?.trim()
-    return text === '' ? undefined : text
-  }
-
-  #given(): string[] {
-    return Object.keys(this.#environment).filter((key) => this.#plain(key) !== undefined)
   }
 }
 

@@ -71,6 +71,8 @@ const VALUES: readonly Row[] = [
     key: 'allowSignUp',
     value: ['example.org', 'example.com'],
   },
+  { environment: {}, key: 'mayMakeTokens', value: true },
+  { environment: { ALLOW_SIGN_UP: 'example.org' }, key: 'mayMakeTokens', value: false },
   {
     environment: { TRUST_PROXY: '10.0.0.0/8, ::1' },
     key: 'trustedProxies',
@@ -117,7 +119,7 @@ const FAULTS: readonly (readonly [Environment, RegExp])[] = [
   [{ ...INFLUX, INFLUX_TOKEN: undefined }, /^INFLUX_TOKEN missing: InfluxDB needs all of /],
   [{ ...PROVIDER, IDP_MY_IDP_ISSUER: 'http://id.example.org' }, /^IDP_MY_IDP_ISSUER must be an/],
   [{ ...PROVIDER, IDP_MY_IDP_CLIENT_ID: '' }, /^IDP_MY_IDP_CLIENT_ID is missing$/],
-  [{ ...PROVIDER, IDP_MY_IDP_SCOPES: 'email' }, /^IDP_MY_IDP_SCOPES must have the scope openid/],
+  [{ ...PROVIDER, IDP_MY_IDP_SCOPES: 'email' }, /^IDP_MY_IDP_SCOPES must be scopes with openid/],
   [{ ...PROVIDER, MOBILE_REDIRECT_URIS: '' }, /^MOBILE_REDIRECT_URIS is required/],
   [{ ALLOW_SIGN_UP: 'maybe' }, /^ALLOW_SIGN_UP must be true, false or e-mail domains .*"maybe"$/],
   [{ IDP_HOME_ISUER: 'x' }, /^IDP_HOME_ISUER is not .*: did you mean IDP_HOME_ISSUER\?$/],

@@ -86,6 +86,9 @@ describe('thermolog doctor', () => {
     const found = (name: string) => report.settings.find((setting) => setting.name === name)
     expect(found('OFFLINE_AFTER')).to.include({ value: '30m', source: 'environment' })
     expect(found('MAX_FUTURE')).to.include({ value: '5m', source: 'default' })
+    const callback = { value: 'org.example.app:/callback', source: 'default' }
+    expect(found('MOBILE_CALLBACK_URL')).to.include(callback)
+    expect(found('IDP_HOME_LABEL')).to.include({ value: 'HOME', source: 'default' })
     expect(found('METRICS_TOKEN')).to.include({ value: null, source: secret })
     expect(found('IDP_HOME_CLIENT_SECRET')).to.include({ value: null, source: 'credential' })
     expect(JSON.stringify(report)).not.to.match(/of-a-(file|credential)/)

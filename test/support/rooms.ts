@@ -72,9 +72,10 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // It looks at everything, and changes nothing.
   doctor: ['doctor', 'core', 'data-dir', 'oidc', 'socket', 'domain', 'ports', ...ADAPTERS],
   core: ['core', 'ingest', 'metrics', 'threads', 'domain', 'ports', ...ADAPTERS],
-  config: ['domain', 'config-values', 'config-settings'],
+  config: ['domain', 'config-names', 'config-settings', 'config-table', 'config-values'],
   'config-environment': ['config-settings'],
-  'config-settings': ['config-values', 'config-names', 'config-secrets'],
+  'config-settings': ['config-values', 'config-secrets'],
+  'config-table': ['config-values', 'config-settings'],
   'config-values': ['domain'],
   'config-names': [],
   'config-secrets': [],
