@@ -3,12 +3,11 @@
 //
 // Among the names of settings, `IDP_<NAME>_…` stand for those of every identity provider.
 
-/** The faults in the names of an environment. */
-interface NameFaults {
-  /** No other program has settings of these names, so the service does not start with them. */
-  readonly problems: readonly string[]
-  /** These may belong to another program. */
-  readonly warnings: readonly string[]
+/** A name that is meant for a setting. */
+interface Stranger {
+  /** No other program has settings of such names, so the service does not start with it. */
+  readonly isFault: boolean
+  readonly message: string
 }
 
 /** Prefixes of our settings' names. */
@@ -20,32 +19,32 @@ const PROVIDER_SETTING = /^IDP_[A-Z0-9]+(?:_[A-Z0-9]+)+$/
 const MEMBER_EDITS_MAX = 2
 
 /** `<NAME>` of every identity provider that has a setting, in alphabetical order. */
-export function providersIn(
-  given: readonly string[],
-  settings: readonly string[],
-): readonly string[] {
+export function providersIn(given: readonly string[], settings: readonly string[]): string[] {
   const members = membersOf(settings).join('|')
   const pattern = new RegExp(`^IDP_([A-Z0-9]+(?:_[A-Z0-9]+)*?)_(?:${members})(?:_FILE)?$`)
   return [...new Set(given.flatMap((name) => pattern.exec(name)?.[1] ?? []))].toSorted()
 }
 
-export function judgeNames(given: readonly string[], settings: readonly string[]): NameFaults {
-  const providers = providersIn(given, settings)
+export function findStrangers(given: readonly string[], settings: readonly string[]): Stranger[] {
+  const heads = providersIn(given, settings).map((provider) => `IDP_${provider}_`)
   const members = membersOf(settings)
-  const known = [
-    ...settings,
-    ...providers.flatMap((provider) => members.map((member) => `IDP_${provider}_${member}`)),
-  ]
-  const faults = given
-    .filter((name) => !known.includes(name))
-    .map((name) => ({
-      problem: providerFault(name, providers, members),
-      warning: strangeName(name, known),
-    }))
-  return {
-    problems: faults.flatMap(({ problem }) => problem ?? []),
-    warnings: faults.flatMap(({ problem, warning }) => (problem ? [] : (warning ?? []))),
-  }
+  const known = [...settings, ...heads.flatMap((head) => members.map((member) => head + member))]
+  return given.flatMap((name) => {
+    if (known.includes(name)) return []
+    const fault = (what: string) => ({ isFault: true, message: `${name} is not a setting${what}` })
+    const warning = (what: string) => ({ ...fault(` and is ignored${what}`), isFault: false })
+    const ofProvider = nearest(name, possibleOfProvider(name, members), MEMBER_EDITS_MAX)
+    if (ofProvider !== undefined) return fault(`: did you mean ${ofProvider}?`)
+    if (heads.some((head) => name.startsWith(head))) {
+      return fault(`: an identity provider has ${members.join(', ')}`)
+    }
+    const meant = nearest(name, known, 1)
+    if (meant !== undefined) return warning(`: did you mean ${meant}?`)
+    const prefix = PREFIXES.find((start) => name.startsWith(start))
+    if (prefix === undefined) return []
+    const there = known.filter((setting) => setting.startsWith(prefix))
+    return warning(`; available: ${there.join(', ')}`)
+  })
 }
 
 /** `ISSUER` of `IDP_<NAME>_ISSUER`. */
@@ -54,29 +53,12 @@ function membersOf(settings: readonly string[]): readonly string[] {
   return ofProvider.map((name) => name.slice(PROVIDER.length))
 }
 
-/** A setting of an identity provider that has other settings, or a nearly correct one. */
-function providerFault(
-  name: string,
-  providers: readonly string[],
-  members: readonly string[],
-): string | undefined {
-  if (!PROVIDER_SETTING.test(name)) return undefined
+/** The settings of all providers that it may be meant for: `A` and `A_B` have `IDP_A_B_C`. */
+function possibleOfProvider(name: string, members: readonly string[]): readonly string[] {
+  if (!PROVIDER_SETTING.test(name)) return []
   const parts = name.split('_')
   const heads = parts.slice(2).map((_, at) => parts.slice(0, at + 2).join('_'))
-  const possible = heads.flatMap((head) => members.map((member) => `${head}_${member}`))
-  const meant = nearest(name, possible, MEMBER_EDITS_MAX)
-  if (meant !== undefined) return `${name} is not a setting: did you mean ${meant}?`
-  if (!providers.some((provider) => name.startsWith(`IDP_${provider}_`))) return undefined
-  return `${name} is not a setting: an identity provider has ${members.join(', ')}`
-}
-
-function strangeName(name: string, known: readonly string[]): string | undefined {
-  const meant = nearest(name, known, 1)
-  if (meant !== undefined) return `${name} is not a setting and is ignored: did you mean ${meant}?`
-  const prefix = PREFIXES.find((start) => name.startsWith(start))
-  if (prefix === undefined) return undefined
-  const there = known.filter((setting) => setting.startsWith(prefix))
-  return `${name} is not a setting and is ignored; available: ${there.join(', ')}`
+  return heads.flatMap((head) => members.map((member) => `${head}_${member}`))
 }
 
 function nearest(name: string, possible: readonly string[], editsMax: number): string | undefined {

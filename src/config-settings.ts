@@ -3,7 +3,7 @@
 
 import { join } from 'node:path'
 import { readSecret } from './config-secrets.ts'
-import { FormError } from './config-values.ts'
+import { FormError, readText } from './config-values.ts'
 import type { Reader } from './config-values.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -20,9 +20,9 @@ interface Derived {
 export const NEEDED = null
 
 /** A default is what one would set; `undefined`: there need not be a value. */
-export type Setting<T = unknown> = readonly [
+export type Setting = readonly [
   name: string,
-  reader: Reader<T>,
+  reader: Reader<unknown>,
   byDefault: string | undefined | Derived | typeof NEEDED,
   help: string,
 ]
@@ -131,10 +131,7 @@ export class Settings {
 
   #find([name, { isSecret }, byDefault]: Setting) {
     if (!this.#found.has(name)) {
-      const given = this.#plain(name) ?? (isSecret ? this.#secret(name) : undefined)
-      if (isSecret && this.text(name) && this.text(`${name}_FILE`)) {
-        this.problems.push(`${name} and ${name}_FILE are both set: remove one of them`)
-      }
+      const given = isSecret ? this.#secret(name) : this.#plain(name)
       const found = given ?? this.#default(byDefault)
       const value = isSecret ? undefined : withoutUser(found?.text ?? '')
       this.#found.set(name, found && { ...found, name, value })
@@ -156,9 +153,14 @@ export class Settings {
     return text === undefined ? undefined : { text, source: DEFAULT }
   }
 
-  /** In the file that `<NAME>_FILE` names, or the credential that systemd hands over. */
+  /** Itself, in the file that `<NAME>_FILE` names, or the credential that systemd hands over. */
   #secret(name: string): Text | undefined {
-    const file = this.text(`${name}_FILE`)
+    const plain = this.#plain(name)
+    const file = this.#find([`${name}_FILE`, readText, undefined, ''])?.text
+    if (plain !== undefined && file !== undefined) {
+      this.problems.push(`${name} and ${name}_FILE are both set: remove one of them`)
+    }
+    if (plain !== undefined) return plain
     const folder = this.text('CREDENTIALS_DIRECTORY')
     const path = file ?? (folder && join(folder, name))
     if (path === undefined) return undefined

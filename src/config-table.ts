@@ -12,8 +12,7 @@ export const SETTINGS = {
   server: {
     host: ['HOST', values.readText, '127.0.0.1',
       'the address of this machine to listen on; `0.0.0.0` and `::` mean all of them'],
-    port: ['PORT', values.integerReader(0, 65_535), '8080',
-      '0 picks a free port and logs it'],
+    port: ['PORT', values.integerReader(0, 65_535), '8080', '0 picks a free port and logs it'],
     publicUrl: ['PUBLIC_URL', values.readPublicUrl, { words: 'http://HOST:PORT' },
       "the service's address as people see it, for links to it; if `HOST` is a wildcard, the " +
       "default has the machine's address in its network"],

@@ -1,7 +1,7 @@
 // The settings: texts → one frozen Config. All faults are reported at once, and never a secret.
 
 import { integerReader, urlOnNetwork } from './config-values.ts'
-import { judgeNames, providersIn } from './config-names.ts'
+import { findStrangers, providersIn } from './config-names.ts'
 import { ConfigError, Settings } from './config-settings.ts'
 import type { Environment, UnderstoodSetting, Values } from './config-settings.ts'
 import { SETTINGS, settingNames } from './config-table.ts'
@@ -19,13 +19,13 @@ export interface IdentityProviderConfig extends Values<typeof SETTINGS.provider>
   readonly id: string
 }
 
-type Plain = Values<typeof SETTINGS.server> &
-  Values<typeof SETTINGS.ingest> &
-  Values<typeof SETTINGS.people> &
-  Values<typeof SETTINGS.watching>
-
-/** What the table has, and what is made of it. */
-export interface Config extends Plain {
+/** The members of the table, where their rows say what they are; and what is made of others. */
+export interface Config
+  extends
+    Values<typeof SETTINGS.server>,
+    Values<typeof SETTINGS.ingest>,
+    Values<typeof SETTINGS.people>,
+    Values<typeof SETTINGS.watching> {
   /** A listening socket that systemd has handed over, instead of `host` and `port`. */
   readonly listenFd: number | undefined
   /** What starts and watches the service; `undefined`: it does not want to be told of it. */
@@ -68,12 +68,15 @@ export interface SettingsReport {
 export function examineSettings(environment: Environment, sources?: Environment): SettingsReport {
   const settings = new Settings(environment, sources)
   const config = readConfig(settings)
-  const names = judgeNames(settings.given(), settingNames())
-  const problems = [...settings.problems, ...names.problems]
+  const strangers = findStrangers(settings.given(), settingNames())
+  const said = (isFault: boolean) => {
+    return strangers.filter((name) => name.isFault === isFault).map(({ message }) => message)
+  }
+  const problems = [...settings.problems, ...said(true)]
   return {
     config: problems.length === 0 ? Object.freeze(config) : undefined,
     problems,
-    warnings: names.warnings,
+    warnings: said(false),
     understood: settings.understood(),
   }
 }
@@ -93,8 +96,8 @@ export function loadConfig(environment: Environment, warn?: (warning: string) =>
 export function settingTest(): (name: string) => boolean {
   const names = settingNames()
   return (name) => {
-    const { problems, warnings } = judgeNames([name], names)
-    return names.includes(name) || problems.length + warnings.length > 0
+    const isOfProvider = providersIn([name], names).length > 0
+    return isOfProvider || names.includes(name) || findStrangers([name], names).length > 0
   }
 }
 

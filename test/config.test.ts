@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ConfigError } from '../src/config-settings.ts'
-import { loadConfig } from '../src/config.ts'
+import { loadConfig, settingTest } from '../src/config.ts'
 import type { Config } from '../src/config.ts'
 import type { Environment } from '../src/config-settings.ts'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../src/domain/time.ts'
@@ -212,5 +212,16 @@ describe('loadConfig', () => {
       expect(found).to.have.lengthOf(1)
       expect(found[0]).to.match(warning)
     })
+  }
+})
+
+describe('settingTest', () => {
+  const isSetting = settingTest()
+  for (const name of ['PORT', 'METRICS_TOKEN_FILE', 'IDP_HOME_ISSUER', 'IDP_HOME_ISUER', 'PROT']) {
+    it(`takes ${name} for a setting`, () => expect(isSetting(name)).to.equal(true))
+  }
+
+  for (const name of ['PATH', 'HOME', 'LOG', 'CREDENTIALS_DIRECTORY']) {
+    it(`leaves ${name} to others`, () => expect(isSetting(name)).to.equal(false))
   }
 })
