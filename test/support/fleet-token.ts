@@ -6,6 +6,7 @@ import { openOperations } from '../../src/data-dir/operations.ts'
 import { loadConfig } from '../../src/config.ts'
 import { operationsSocketPath } from '../../src/socket/path.ts'
 import type { Environment } from './command.ts'
+import { startInline } from './inline-threads.ts'
 
 /** @returns the token */
 export async function createFleetToken(
@@ -15,7 +16,8 @@ export async function createFleetToken(
 ): Promise<string> {
   const config = loadConfig({ ...settings, DATA_DIR: dataDir })
   const client = await connectOperations(operationsSocketPath(config.dataDir))
-  const { operations, close } = client ?? (await openOperations(config))
+  const { operations, close } =
+    client ?? (await openOperations(config, { startThread: startInline }))
   try {
     await operations.run('user create', { email: user })
     return (await operations.run('token create', { user, name: 'gateway' })).token

@@ -2,13 +2,16 @@
 
 import { loadConfig } from '../../src/config.ts'
 import { openOperations } from '../../src/data-dir/operations.ts'
+import { startInline } from './inline-threads.ts'
 
 /** What commands say of all but measurements. */
 export async function listAll(
   where: Readonly<Record<string, string>>,
   addresses: readonly string[],
 ): Promise<unknown[]> {
-  const { operations, close } = await openOperations(loadConfig(where))
+  const { operations, close } = await openOperations(loadConfig(where), {
+    startThread: startInline,
+  })
   const users = addresses.map((user) => ({ user }))
   const said = [
     await operations.run('user list', {}),

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { serving } from '../../support/command.ts'
+import { servingHere } from '../../support/command.ts'
 import { createFleetToken } from '../../support/fleet-token.ts'
 
 describe('a token that has stored a temperature by line protocol', () => {
@@ -16,11 +16,11 @@ describe('a token that has stored a temperature by line protocol', () => {
       const headers = { authorization: `Token ${token}` }
       return (await fetch(`${url}/api/v2/write`, { method: 'POST', headers, body })).status
     }
-    await serving(dataDir, {}, async (url) => {
+    await servingHere(dataDir, {}, async (url) => {
       expect(await write(url, 'air humidity=40')).to.equal(400)
       expect(await write(url, 'air temp=20')).to.equal(204)
     })
-    await serving(dataDir, {}, async (url) => {
+    await servingHere(dataDir, {}, async (url) => {
       expect(await write(url, 'air humidity=41')).to.equal(204)
     })
     await rm(dataDir, { recursive: true })

@@ -13,6 +13,7 @@ import { connectOperations } from '../../../src/socket/client.ts'
 import { operationsSocketPath } from '../../../src/socket/path.ts'
 import { FakeClock } from '../../support/clock.ts'
 import { send } from '../../support/http.ts'
+import { startInline } from '../../support/inline-threads.ts'
 import { RecordingLog } from '../../support/log.ts'
 import { until } from '../../support/until.ts'
 
@@ -30,7 +31,8 @@ describe('a clock of the server that is wrong', () => {
   const start = async (at = NOW) => {
     clock = new FakeClock(at)
     log = new RecordingLog()
-    service = await createService(loadConfig({ PORT: '0', DATA_DIR: dataDir }), { clock, log })
+    const config = loadConfig({ PORT: '0', DATA_DIR: dataDir })
+    service = await createService(config, { clock, log, startThread: startInline })
     ;({ url } = await service.start())
     const client = await connectOperations(operationsSocketPath(dataDir))
     if (client === undefined) throw new Error('the service has no socket')
