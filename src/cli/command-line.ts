@@ -43,7 +43,7 @@ export function addCommand(
   row: Pick<Row<never>, 'path' | 'help' | 'details' | 'example' | 'json' | 'arguments' | 'deletes'>,
   run: (typed: TypedCommand) => Promise<void>,
 ): void {
-  const command = parent.command(row.path.replace(/.* /, '')).description(row.help)
+  const command = parent.command(row.path.split(' ').at(-1) ?? '').description(row.help)
   for (const argument of Object.values(row.arguments)) addArgument(command, argument)
   if (row.deletes !== undefined) command.option('--yes', 'delete without asking')
   if (row.json !== undefined) command.option('--json', row.json)

@@ -39,7 +39,7 @@ export async function chosenIds(
   { ids, all }: Choice,
   { path, item, from }: Known,
 ): Promise<readonly number[] | undefined> {
-  const list = path.replace(/ .*/, ' list')
+  const list = `${path.split(' ')[0]} list`
   if (all === (ids !== undefined)) {
     const problem = all ? '--all and ids exclude each other' : 'no id is named'
     throw usage(problem, `Name ids from \`thermolog ${list}\`, or use: thermolog ${path} --all`)

@@ -112,7 +112,7 @@ describe('GET /events', () => {
 
   it('tells of a sensor that an operator creates', async () => {
     const reader = await listen()
-    const order = { user: 'ana@example.org', serialNumber: 'by-hand', alias: 'Attic' }
+    const order = { user: 'ana@example.org', sn: 'by-hand', alias: 'Attic' }
     await mobile.service.operations.run('sensor create', order)
     expect((await reader.next()).data).to.include({ sn: 'by-hand', alias: 'Attic', latest: null })
   })
