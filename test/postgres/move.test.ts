@@ -1,6 +1,6 @@
 // Goal: a move leaves nothing behind that lives on. Method: the columns that it fills are held
 // against all that either engine has; whoever adds one moves it, or says here why not.
-// test/faults/move.test.ts moves rows, and kills the command.
+// test/faults/postgres-move.test.ts moves rows, and kills the command.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -75,11 +75,6 @@ export function missingFor(title: string): Missing | undefined {
   return Object.hasOwn(REMEDIES, name) ? (name as Missing) : undefined
 }
 
-/** @returns a title without what `leaveOut` has added */
-export function withoutMark(title: string): string {
-  return title.split(MARK)[0] ?? title
-}
-
 /** One line for each of these things: how many tests were left out, and what to do. */
 export function leftOutLines(missing: readonly Missing[]): string[] {
   return [...new Set(missing)].toSorted().map((name) => {

@@ -3,11 +3,11 @@
 // files and tests that took the longest. With FAILURES_FILE, what failed is added to it in short.
 
 import { appendFileSync } from 'node:fs'
+import { relative } from 'node:path'
 import Mocha from 'mocha'
 import { failureLines } from './failure-lines.ts'
-import { leftOutLines, missingFor, withoutMark } from './left-out.ts'
+import { leftOutLines, missingFor } from './left-out.ts'
 import type { Missing } from './left-out.ts'
-import { nameOf, noteLeftOut, wasRunBefore } from './second-run.ts'
 
 const { Base } = Mocha.reporters
 const {
@@ -68,14 +68,9 @@ export default class Reporter extends Base {
   }
 
   #notePending(test: Mocha.Test): void {
-    if (wasRunBefore(test.title)) return
     const missing = missingFor(test.title)
-    if (missing === undefined) {
-      this.#pending.push(test.fullTitle())
-    } else {
-      this.#missing.push(missing)
-      noteLeftOut(test.file, withoutMark(test.fullTitle()))
-    }
+    if (missing === undefined) this.#pending.push(test.fullTitle())
+    else this.#missing.push(missing)
   }
 
   #tell(line: string): void {
@@ -112,6 +107,11 @@ export default class Reporter extends Base {
       appendFileSync(path, `${lines.join('\n')}\n`)
     }
   }
+}
+
+/** A file of tests, from where mocha runs. */
+function nameOf(file: string | undefined): string {
+  return file === undefined ? 'no file' : relative(process.cwd(), file)
 }
 
 function slowest(all: readonly Timed[]): string[] {

@@ -3,7 +3,6 @@
 // be, so a thread ends the process.
 
 import { Worker } from 'node:worker_threads'
-import { skipWhatWasRun } from './second-run.ts'
 import { awaited, forgetAwaited } from './until.ts'
 
 const SILENCE_MS_MAX = 120_000
@@ -37,7 +36,6 @@ export const mochaHooks = {
   beforeEach(this: Mocha.Context): void {
     forgetAwaited()
     watch.postMessage(this.currentTest?.fullTitle())
-    skipWhatWasRun(this)
   },
   afterEach(this: Mocha.Context): void {
     const error = this.currentTest?.err
