@@ -9,7 +9,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { runProcess, serve } from '../support/command.ts'
+import { runCommand, serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
 import { send } from '../support/http.ts'
@@ -31,9 +31,9 @@ describe('the example app', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-app-'))
     settings = { PORT: String(await freePort()) }
-    await runProcess(folder, ['user', 'create', '--email', ANA])
+    await runCommand(folder, ['user', 'create', '--email', ANA])
     const order = ['token', 'create', '--user', ANA, '--name', 'gateway']
-    gateway = (await runProcess(folder, order)).stdout.trim()
+    gateway = (await runCommand(folder, order)).stdout.trim()
     service = await serve(folder, settings)
   })
 
@@ -58,7 +58,7 @@ describe('the example app', () => {
     await until(`${what} is shown`, () => what.test(shown))
   }
   const newLink = async () => {
-    const { stdout } = await runProcess(folder, ['user', 'link', ANA], settings)
+    const { stdout } = await runCommand(folder, ['user', 'link', ANA], settings)
     return stdout.trim()
   }
   const submit = async (sn: string, temp: number, agoMs: number) => {

@@ -7,7 +7,7 @@ import { appendFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { runProcess } from '../support/command.ts'
+import { runCommand } from '../support/command.ts'
 import { FaultyService } from '../support/faulty-service.ts'
 import { leaveOut } from '../support/left-out.ts'
 import { until } from '../support/until.ts'
@@ -98,7 +98,7 @@ describe('a service that starts on a full disk', () => {
 
   const userCreate = (name = 'late') => {
     const args = ['user', 'create', '--email', `${name}@example.org`]
-    return runProcess(service.dataDir, args, { MIN_FREE_DISK: '0B' })
+    return runCommand(service.dataDir, args, { MIN_FREE_DISK: '0B' })
   }
 
   it('says that it is full when a write has found no room, whatever MIN_FREE_DISK is', async () => {

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openForReading, restartLog } from '../../src/sqlite/database.ts'
-import { runProcess, serve, serving } from '../support/command.ts'
+import { runCommand, runProcess, serve, serving } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { send, sendBatch } from '../support/http.ts'
 import { until } from '../support/until.ts'
@@ -159,7 +159,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
         const earlierLog = await readFile(log)
         await createFleetToken(dataDir, 'ben@example.org')
         const service = await serve(dataDir)
-        await runProcess(dataDir, ['user', 'delete', 'ben@example.org', '--yes'])
+        await runCommand(dataDir, ['user', 'delete', 'ben@example.org', '--yes'])
         await service.stop('SIGKILL')
         await writeFile(log, earlierLog)
       },
@@ -249,7 +249,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
   it('goes on from what can be read, and takes the rest again, once', async () => {
     const dataDir = await copyOf(killed())
     await flip(join(dataDir, 'control.db-wal'), inMiddle)
-    const declared = await runProcess(dataDir, ['database', 'restored'])
+    const declared = await runCommand(dataDir, ['database', 'restored'])
     expect(declared.exitCode, declared.stderr).to.equal(0)
     const surplus = (await verify(dataDir)).findings.filter(({ check }) => check === 'counts')
     expect(surplus).not.to.deep.equal([])
@@ -277,7 +277,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
   it('sets aside what would take the place of a lost measurement that is stored', async () => {
     const dataDir = await copyOf(killed())
     await flip(join(dataDir, 'control.db-wal'), inMiddle)
-    expect((await runProcess(dataDir, ['database', 'restored'])).exitCode).to.equal(0)
+    expect((await runCommand(dataDir, ['database', 'restored'])).exitCode).to.equal(0)
     const [last] = batch(BATCHES - 1)
     const other = { ...last, event_id: 'other', temp: 99 }
     await serving(dataDir, {}, async (url) => {
@@ -286,7 +286,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
       const path = `/api/v1/sensors/${sensor.id}/measurements?${DAY}`
       expect((await send(url, { path, token })).body.data.complete).to.equal(false)
     })
-    const { stdout } = await runProcess(dataDir, ['journal', 'list'])
+    const { stdout } = await runCommand(dataDir, ['journal', 'list'])
     expect(stdout).to.contain('another measurement is stored at its time and tie-break')
   })
 
@@ -329,7 +329,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
     const keepLines = (url: string) =>
       send(url, { method: 'POST', path: '/api/v2/write', token, body: badLines.join('\n') })
     const makeToken = () =>
-      runProcess(dataDir, ['token', 'create', '--user', 'ana@example.org', '--name', 'other'])
+      runCommand(dataDir, ['token', 'create', '--user', 'ana@example.org', '--name', 'other'])
     // The second is shorter, and so would leave the end of the first behind it.
     for (const lastCommit of [keepLines, makeToken]) {
       const service = await serve(dataDir)
@@ -348,7 +348,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
     const dataDir = await copyOf(killed())
     await flip(join(dataDir, 'control.db-wal'), inMiddle)
     await flip(join(dataDir, 'measurements.db-wal'), inLastFrame)
-    const { exitCode, stderr } = await runProcess(dataDir, ['database', 'restored'])
+    const { exitCode, stderr } = await runCommand(dataDir, ['database', 'restored'])
     expect(stderr).to.match(/^thermolog: measurements\.db-wal: it can be read up to frame/)
     expect(exitCode).to.equal(1)
   })

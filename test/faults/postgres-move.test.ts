@@ -13,7 +13,7 @@ import { loadConfig } from '../../src/config.ts'
 import { moveToDatabase } from '../../src/data-dir/move-to-database.ts'
 import { migrate } from '../../src/postgres/server/migrate.ts'
 import { openTagged } from '../../src/sqlite/database.ts'
-import { runProcess, serve, serving } from '../support/command.ts'
+import { runCommand, runProcess, serve, serving } from '../support/command.ts'
 import type { CommandResult } from '../support/command.ts'
 import { damageLeaf } from '../support/damage.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
@@ -101,10 +101,10 @@ describe('thermolog move', () => {
   })
 
   const settings = () => ({ DATABASE_URL: database.url })
-  const move = () => runProcess(dataDir, ['move', '--to', database.url])
+  const move = () => runCommand(dataDir, ['move', '--to', database.url])
   const held = () => ({ dataDir, databaseUrl: database.url })
   const exportOf = async (user: string, environment = {}) => {
-    const { exitCode, stdout, stderr } = await runProcess(
+    const { exitCode, stdout, stderr } = await runCommand(
       dataDir,
       ['export', '--user', user],
       environment,
@@ -194,16 +194,16 @@ describe('thermolog move', () => {
     // Whoever finishes this would take the moved user for the deleted one.
     const emptied = await newDatabase(postgres())
     const there = { DATABASE_URL: emptied.url }
-    await runProcess('nowhere', ['database', 'migrate'], there)
-    await runProcess('nowhere', ['user', 'create', '--email', ANA], there)
-    await runProcess('nowhere', ['user', 'delete', '--yes', ANA], there)
-    const toBeDeleted = await runProcess(dataDir, ['move', '--to', emptied.url])
+    await runCommand('nowhere', ['database', 'migrate'], there)
+    await runCommand('nowhere', ['user', 'create', '--email', ANA], there)
+    await runCommand('nowhere', ['user', 'delete', '--yes', ANA], there)
+    const toBeDeleted = await runCommand(dataDir, ['move', '--to', emptied.url])
     expect(toBeDeleted.exitCode, toBeDeleted.stderr).to.equal(2)
     expect(toBeDeleted.stderr).to.contain('has data already')
     await emptied.remove()
-    expect((await runProcess('nowhere', ['user', 'list'], settings())).stdout).to.contain(ANA)
+    expect((await runCommand('nowhere', ['user', 'list'], settings())).stdout).to.contain(ANA)
     const away = 'postgresql://u:secret@127.0.0.1:1/none'
-    const unreachable = await runProcess(dataDir, ['move', '--to', away])
+    const unreachable = await runCommand(dataDir, ['move', '--to', away])
     expect(unreachable.exitCode).to.equal(1)
     expect(unreachable.stderr).to.contain('ECONNREFUSED').and.not.to.contain('secret')
   })
@@ -214,7 +214,7 @@ describe('thermolog move', () => {
     const other = join(folder, 'other')
     await cp(filled, other, { recursive: true })
     await whileItWaits(held(), lockOf('INSERT ON ledger'), async ({ child, exited }) => {
-      const second = await runProcess(other, ['move', '--to', database.url])
+      const second = await runCommand(other, ['move', '--to', database.url])
       expect(second.exitCode).to.equal(2)
       expect(second.stderr).to.contain('processes work on the database')
       child.kill('SIGKILL')
@@ -223,7 +223,7 @@ describe('thermolog move', () => {
     const control = openTagged(join(other, 'control.db'))
     control.exec(`UPDATE data_identity SET id = 'another'`)
     control.close()
-    const others = await runProcess(other, ['move', '--to', database.url])
+    const others = await runCommand(other, ['move', '--to', database.url])
     expect(others.exitCode).to.equal(2)
     expect(others.stderr).to.contain('other data are being moved into it')
     expectMoved(await move())
@@ -241,7 +241,7 @@ describe('thermolog move', () => {
     expect(emptied.exitCode).to.equal(2)
     expect(emptied.stderr).to.contain('its data were moved to')
     const other = await newDatabase(postgres())
-    const to = (url: string) => runProcess(copy, ['move', '--to', url])
+    const to = (url: string) => runCommand(copy, ['move', '--to', url])
     expectMoved(await to(other.url))
     const left = await to(database.url)
     expect(left.exitCode).to.equal(2)

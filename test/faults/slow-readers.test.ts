@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { MINUTE_MS, SECOND_MS } from '../../src/domain/time.ts'
-import { runProcess, serve } from '../support/command.ts'
+import { runCommand, serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { send } from '../support/http.ts'
@@ -38,7 +38,7 @@ describe(`${CONNECTIONS} clients that do not read their long histories`, functio
       return `${new Date(startMs + at * SECOND_MS).toISOString()},long,${20 + (at % 7)}\n`
     })
     await writeFile(file, `timestamp,sn,temp\n${lines.join('')}`)
-    await runProcess(dataDir, ['import', file, '--user', 'slow@example.org'])
+    await runCommand(dataDir, ['import', file, '--user', 'slow@example.org'])
   })
 
   after(async () => {

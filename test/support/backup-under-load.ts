@@ -8,7 +8,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { runProcess, serve } from './command.ts'
+import { runCommand, serve } from './command.ts'
 import { createFleetToken } from './fleet-token.ts'
 import { send } from './http.ts'
 import { until } from './until.ts'
@@ -65,7 +65,7 @@ export function archivesIn(folder: string): BackupMeans {
 
 /** Runs `thermolog`, which has to exit with 0. */
 export async function runToItsEnd(dataDir: string, args: readonly string[]): Promise<void> {
-  const { exitCode, stderr } = await runProcess(dataDir, args)
+  const { exitCode, stderr } = await runCommand(dataDir, args)
   expect(exitCode, stderr).to.equal(0)
 }
 
@@ -186,7 +186,7 @@ async function checkSender(
 
 /** By sensor and batch, how many measurements there are; each of another time. */
 async function storedBatches(dataDir: string): Promise<Map<string, Map<number, number>>> {
-  const { stdout } = await runProcess(dataDir, ['export', '--user', USER])
+  const { stdout } = await runCommand(dataDir, ['export', '--user', USER])
   const lines = stdout.trim().split('\r\n').slice(1)
   expect(new Set(lines).size).to.equal(lines.length)
   const batches = new Map<string, Map<number, number>>()

@@ -11,7 +11,7 @@ import { expect } from 'chai'
 import type { TimeRange } from '../../src/domain/time.ts'
 import type { InfluxTarget } from '../../src/influx/connection.ts'
 import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
-import { runProcess, serve } from './command.ts'
+import { runCommand, serve } from './command.ts'
 import type { CommandResult, Environment, RunningService } from './command.ts'
 import { FaultProxy } from './fault-proxy.ts'
 import { createFleetToken } from './fleet-token.ts'
@@ -108,7 +108,7 @@ export class InfluxStory {
   }
 
   run(...args: string[]): Promise<CommandResult> {
-    return runProcess(this.#dataDir, args, settingsOf(this.target, this.proxy))
+    return runCommand(this.#dataDir, args, settingsOf(this.target, this.proxy))
   }
 
   /** Waits for a sensor that its sender registers. */
