@@ -12,6 +12,7 @@ import { DATA_FILES, openForReading } from '../../src/sqlite/database.ts'
 import { MovedData } from '../../src/sqlite/move/moved-data.ts'
 import { runCommand } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
+import { startInline } from '../support/inline-threads.ts'
 import { RecordingLog } from '../support/log.ts'
 import { newMigratedDatabase, runOnce, usePostgres } from '../support/postgres.ts'
 
@@ -45,7 +46,8 @@ describe('what a move takes along', () => {
   it('is every column of every table, but for those that say nothing any more', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-moved-'))
     const config = loadConfig({ DATA_DIR: dataDir, PORT: '0' })
-    const service = await createService(config, { log: new RecordingLog() })
+    const log = new RecordingLog()
+    const service = await createService(config, { log, startThread: startInline })
     await service.stop()
     const files = DATA_FILES.map((file) => openForReading(dataDir, file))
     const here = files.flatMap((db) => db.prepare<[], string>(SQLITE_COLUMNS).pluck().all())

@@ -12,7 +12,7 @@ import type { Operations } from '../../../src/commands/operations.ts'
 import { connectOperations } from '../../../src/socket/client.ts'
 import { operationsSocketPath } from '../../../src/socket/path.ts'
 import { FakeClock } from '../../support/clock.ts'
-import { send } from '../../support/http.ts'
+import { closeKept, send } from '../../support/http.ts'
 import { startInline } from '../../support/inline-threads.ts'
 import { RecordingLog } from '../../support/log.ts'
 import { until } from '../../support/until.ts'
@@ -38,8 +38,12 @@ describe('a clock of the server that is wrong', () => {
     if (client === undefined) throw new Error('the service has no socket')
     ;({ operations } = client)
   }
+  const stop = () => {
+    closeKept()
+    return service.stop()
+  }
   const startAgain = async (at: string) => {
-    await service.stop()
+    await stop()
     await start(at)
   }
 
@@ -53,7 +57,7 @@ describe('a clock of the server that is wrong', () => {
     }))
   })
   afterEach(async () => {
-    await service.stop()
+    await stop()
     await rm(dataDir, { recursive: true })
   })
 
@@ -119,8 +123,7 @@ describe('a clock of the server that is wrong', () => {
     clock.advanceMs(MINUTE_MS)
     await until('the clock is believed', async () => (await ready()).status === 'ready')
     expect(await post()).not.to.equal('clock_unset')
-    await service.stop()
-    await start(new Date(clock.nowMs()).toISOString())
+    await startAgain(new Date(clock.nowMs()).toISOString())
     expect(await refused()).to.have.lengthOf(1)
   })
 
