@@ -54,7 +54,9 @@ export function addCommand(
     const operands = command.processedArgs.slice() as (Typed | undefined)[]
     const given = Object.entries(row.arguments).flatMap(([name, argument]) => {
       const typed = isOption(argument) ? options[name] : operands.shift()
-      return typed === undefined ? [] : [[name, typed] as const]
+      // Of operands that may be several there is an empty list.
+      const isTyped = typed !== undefined && (typed === true || typed.length > 0)
+      return isTyped ? [[name, typed] as const] : []
     })
     const [isJson, isSure] = [options['json'] === true, options['yes'] === true]
     await run({ given: Object.fromEntries(given), isJson, isSure })

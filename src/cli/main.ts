@@ -79,7 +79,8 @@ const WORDS: Readonly<Record<string, Words>> = {
 }
 
 /**
- * Runs one command. It leaves nothing behind in the process, so several may run at a time.
+ * Runs one command. It leaves nothing behind in the process but the umask of a DATA_DIR that it has
+ * opened, so several may run at a time.
  *
  * @param args what comes after `thermolog`
  * @param io `process`, or what a caller gives instead
@@ -90,8 +91,13 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
   // Asking Git takes longer than most commands.
   const isAsked = args[0] === '--version' || args[0] === '-V'
   const program = createProgram(terminal, isAsked ? versionText() : '')
-  let outputError: NodeJS.ErrnoException | undefined
-  const onOutputError = (error: Error) => (outputError ??= error)
+  let isOutputLost = false
+  const onOutputError = (error: NodeJS.ErrnoException) => {
+    // Whoever reads our output may stop early, as `head` does; a full disk is said once.
+    if (error.code === 'EPIPE' || isOutputLost) return
+    isOutputLost = true
+    terminal.say(`cannot write to standard output: ${error.message}`, 'error')
+  }
   io.stdout.on('error', onOutputError)
   let exitCode = DONE
   try {
@@ -102,10 +108,7 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
   }
   await written(io.stdout)
   io.stdout.off('error', onOutputError)
-  // Whoever reads our output may stop early, as `head` does.
-  if (outputError === undefined || outputError.code === 'EPIPE') return exitCode
-  terminal.say(`cannot write to standard output: ${outputError.message}`, 'error')
-  return FAILED
+  return isOutputLost ? FAILED : exitCode
 }
 
 /** Every command, for those who describe them. */

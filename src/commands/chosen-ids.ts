@@ -7,18 +7,25 @@ import { flag, several } from './command.ts'
 
 const UNKNOWN_NAMED_MAX = 100
 
-/** @param name the command that lists them @param items all of them */
-export function choiceOf(name: string, items: string) {
-  const list = `thermolog ${name} list`
-  return {
-    ids: several('[id...]', `ids, see \`${list}\``, idsReader(list)),
-    all: flag('--all', `all ${items}`),
-  }
-}
-
 interface Choice {
   readonly ids: readonly number[] | undefined
   readonly all: boolean
+}
+
+/** @param path of the command, such as `journal retry` @param items all that it may be about */
+export function choiceOf(path: string, items: string) {
+  const list = listOf(path)
+  return {
+    arguments: {
+      ids: several('[id...]', `ids, see \`${list}\``, idsReader(list)),
+      all: flag('--all', `all ${items}`),
+    },
+    check: ({ ids, all }: Choice) => {
+      if (all !== (ids !== undefined)) return
+      const problem = all ? '--all and ids exclude each other' : 'no id is named'
+      throw usage(problem, `Name ids from \`${list}\`, or use: thermolog ${path} --all`)
+    },
+  }
 }
 
 interface Known {
@@ -33,17 +40,12 @@ interface Known {
 /**
  * The ids of what is there, `undefined` for all.
  *
- * @throws OperationError if neither is chosen, or both, or something that is not there
+ * @throws OperationError about ids of nothing that is there
  */
 export async function chosenIds(
-  { ids, all }: Choice,
+  { ids }: Choice,
   { path, item, from }: Known,
 ): Promise<readonly number[] | undefined> {
-  const list = `${path.split(' ')[0]} list`
-  if (all === (ids !== undefined)) {
-    const problem = all ? '--all and ids exclude each other' : 'no id is named'
-    throw usage(problem, `Name ids from \`thermolog ${list}\`, or use: thermolog ${path} --all`)
-  }
   const unknown: number[] = []
   for (const id of new Set(ids)) {
     // Each is a read on the service's own thread: requests come in between.
@@ -53,6 +55,11 @@ export async function chosenIds(
   if (unknown.length === 0) return ids && [...new Set(ids)]
   const named = unknown.slice(0, UNKNOWN_NAMED_MAX).join(', ')
   const more = unknown.length > UNKNOWN_NAMED_MAX ? ' and more' : ''
-  const hint = `See \`thermolog ${list}\`. Nothing was changed.`
+  const hint = `See \`${listOf(path)}\`. Nothing was changed.`
   throw failed(`no ${item} has the id ${named}${more}`, hint)
+}
+
+/** The command that lists what another one is about. */
+function listOf(path: string): string {
+  return `thermolog ${path.split(' ')[0]} list`
 }

@@ -46,6 +46,8 @@ export interface Command<
   readonly json?: string
   /** By name; an option's is its long form in camel case. */
   readonly arguments: Of
+  /** @throws OperationError where values do not go together */
+  check?(values: Values<Of>): void
   /** Whether it may start a new DATA_DIR. */
   readonly mayStart?: boolean
   /** What it would delete for ever, `undefined` for nothing; without `--yes` a person is asked. */
@@ -84,11 +86,17 @@ export interface Table {
 
 /** @throws OperationError about the first argument that is not as it should be */
 export function readGiven<Of extends Arguments>(
-  { arguments: all }: { readonly arguments: Of },
+  row: Pick<Command<never, string, Of>, 'path' | 'arguments' | 'check'>,
   given: Given<Of>,
 ): Values<Of> {
-  const values = Object.entries(all).map(([name, argument]) => [name, argument.read(given[name])])
-  return Object.fromEntries(values) as Values<Of>
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(row.arguments, name))
+  if (unknown !== undefined) throw usage(`${row.path} has no argument ${JSON.stringify(unknown)}`)
+  const read = Object.entries(row.arguments).map(([name, argument]) => {
+    return [name, argument.read(given[name])]
+  })
+  const values = Object.fromEntries(read) as Values<Of>
+  row.check?.(values)
+  return values
 }
 
 /** An argument that has to be there. @param read what one text means; throws OperationError */
@@ -122,8 +130,9 @@ export function several<Value>(
   read: (texts: readonly string[]) => Value,
 ): Argument<Value | undefined> {
   const readTyped = (typed: Typed | undefined) => {
-    const texts = [typed ?? []].flat()
-    if (texts.length === 0) return undefined
+    if (typed === undefined) return undefined
+    const texts = [typed].flat()
+    if (texts.length === 0) throw usage(`${form} is missing`)
     return read(texts.map((text) => oneText(form, text)))
   }
   return { form, help, isRequired: false, isList: true, read: readTyped }

@@ -70,7 +70,8 @@ export function createOperations(
     run: run as Operations['run'],
     preview: async (path, given) => {
       const row = rowAt(path)
-      return (await row.deletes?.(context, readGiven(row, Object(given) as Given))) ?? null
+      if (row.deletes === undefined) throw failed(`${path} deletes nothing`)
+      return (await row.deletes(context, readGiven(row, Object(given) as Given))) ?? null
     },
     importRules: async (user) => {
       const { id } = await findOwner(context, readEmail(user))

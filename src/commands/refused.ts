@@ -14,13 +14,12 @@ import type { Context } from './context.ts'
 const LISTED_DEFAULT = 1_000
 const LISTED_MAX = 10_000
 const ITEM = 'refused item'
+const ITEMS = 'refused lines and elements'
 
 const RETRY_OR_DROP =
   '`thermolog refused retry` stores what can be stored by now, `thermolog refused drop` deletes it'
 const ADD_FIELDS =
   'LINE_FIELDS adds names of fields that are temperatures: set it and restart the service'
-
-const choice = choiceOf('refused', 'refused lines and elements')
 
 const list = operatorCommand({
   path: 'refused list',
@@ -40,10 +39,11 @@ const list = operatorCommand({
       'list points without a temperature instead: the last line of each series',
     ),
   },
+  check: ({ oldest, skipped }) => {
+    if (!oldest || !skipped) return
+    throw usage("option '--oldest' cannot be used with option '--skipped'")
+  },
   run: async (context, { user, limit = LISTED_DEFAULT, oldest, skipped }) => {
-    if (oldest && skipped) {
-      throw usage("option '--oldest' cannot be used with option '--skipped'")
-    }
     const { control } = context
     const userId = user === undefined ? undefined : (await findUser(context, user)).id
     if (skipped) return { skipped: await listSkipped(control, { userId, limit }) }
@@ -63,7 +63,7 @@ const retry = operatorCommand({
   path: 'refused retry',
   help: 'try to store them again',
   example: 'thermolog refused retry --all',
-  arguments: choice,
+  ...choiceOf('refused retry', ITEMS),
   run: async (context, values) => {
     const ids = await chosenIds(values, known(context, 'refused retry'))
     return retryRefused(context, context.settings, ids)
@@ -82,7 +82,7 @@ const drop = operatorCommand({
   path: 'refused drop',
   help: 'delete them permanently',
   example: 'thermolog refused drop 3 4',
-  arguments: choice,
+  ...choiceOf('refused drop', ITEMS),
   deletes: async (context, values) => {
     const ids = await chosenIds(values, known(context, 'refused drop'))
     const count = ids?.length ?? (await context.control.countRefused()).count

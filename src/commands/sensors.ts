@@ -98,10 +98,11 @@ const change = operatorCommand({
       readCompensation,
     ),
   },
+  check: ({ alias, compensation }) => {
+    if (alias !== undefined || compensation !== undefined) return
+    throw usage('nothing to change', 'Add --alias, --compensation or both.')
+  },
   run: async (context, { id: sensorId, alias, compensation }) => {
-    if (alias === undefined && compensation === undefined) {
-      throw usage('nothing to change', 'Add --alias, --compensation or both.')
-    }
     const { userId } = await findSensor(context.control, sensorId)
     const sensor = await context.controlWriter.changeSensor(userId, sensorId, {
       ...(alias !== undefined && { alias }),

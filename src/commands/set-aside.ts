@@ -10,8 +10,7 @@ import type { Context } from './context.ts'
 /** The rest is counted but not listed. */
 const LISTED_MAX = 10_000
 const ITEM = 'set-aside measurement'
-
-const choice = choiceOf('journal', 'set-aside measurements')
+const ITEMS = 'set-aside measurements'
 
 const list = operatorCommand({
   path: 'journal list',
@@ -38,7 +37,7 @@ const retry = operatorCommand({
   path: 'journal retry',
   help: 'write them to the store again',
   example: 'thermolog journal retry --all',
-  arguments: choice,
+  ...choiceOf('journal retry', ITEMS),
   run: async ({ control, storeUpkeep }, values) => {
     const ids = await chosenIds(values, known(control, 'journal retry'))
     return { count: await storeUpkeep.retrySetAside(ids) }
@@ -52,7 +51,7 @@ const drop = operatorCommand({
   path: 'journal drop',
   help: 'delete them permanently',
   example: 'thermolog journal drop 3 4',
-  arguments: choice,
+  ...choiceOf('journal drop', ITEMS),
   deletes: async ({ control }, values) => {
     const ids = await chosenIds(values, known(control, 'journal drop'))
     const count = ids?.length ?? (await control.countSetAside())

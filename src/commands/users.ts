@@ -74,10 +74,11 @@ const rename = operatorCommand({
     email: optional('--email <address>', 'the new e-mail address', readEmail),
     name: optional('--name <name>', 'the new display name', readName),
   },
+  check: ({ email, name }) => {
+    if (email !== undefined || name !== undefined) return
+    throw usage('nothing to change', 'Add --email, --name or both.')
+  },
   run: async (context, { user: old, email, name }) => {
-    if (email === undefined && name === undefined) {
-      throw usage('nothing to change', 'Add --email, --name or both.')
-    }
     const user = await findUser(context, old)
     const change = { ...(email !== undefined && { email }), ...(name !== undefined && { name }) }
     const renamed = await context.controlWriter.renameUser(user.id, change)

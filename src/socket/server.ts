@@ -71,15 +71,17 @@ export class OperationsSocket {
       const hint = 'The running service is of another version: restart it.'
       return failed(404, { kind: 'failed', message: `no operation ${name}`, hint })
     }
+    let what: string = name
     try {
       const args: unknown = JSON.parse(await readText(request))
+      what = describe(name, args)
       return { status: 200, body: { data: await this.#carryOut(name, args) } }
     } catch (error) {
       const failure = failureOf(error)
       if (failure !== undefined) return failed(422, failure)
       const stack = error instanceof Error ? error.stack : String(error)
-      this.#log.error('operation failed', { operation: name, error: stack })
-      const message = `${name} failed inside the service`
+      this.#log.error('operation failed', { operation: what, error: stack })
+      const message = `${what} failed inside the service`
       return failed(500, { kind: 'failed', message, hint: 'Its log says why.' })
     }
   }
@@ -93,6 +95,13 @@ export class OperationsSocket {
     const operation = this.#operations[name] as (...args: unknown[]) => Promise<unknown>
     return operation(...(Array.isArray(args) ? (args as unknown[]) : []))
   }
+}
+
+/** `run token create` */
+function describe(name: string, args: unknown): string {
+  const path: unknown = Array.isArray(args) ? args[0] : undefined
+  const isOfCommand = ['run', 'preview'].includes(name) && typeof path === 'string'
+  return isOfCommand ? `${name} ${path}` : name
 }
 
 function failed(status: number, failure: Failure): Answer {

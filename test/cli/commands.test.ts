@@ -3,7 +3,8 @@
 // alone.
 
 import { expect } from 'chai'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +13,7 @@ import { runCommand, runProcess, serve, serveHere } from '../support/command.ts'
 import type { Environment, RunningService, ServiceHere } from '../support/command.ts'
 
 const ANA = 'ana@example.org'
+const NOWHERE = { DATA_DIR: '/nowhere' }
 
 describe('thermolog', () => {
   let dataDir = ''
@@ -28,6 +30,17 @@ describe('thermolog', () => {
     const { status, stderr } = spawnSync('sh', ['-c', 'bin/thermolog --help >/dev/full'])
     expect(String(stderr)).to.match(/^thermolog: cannot write to standard output: .+\n$/)
     expect(status).to.equal(1)
+  })
+
+  it('says so at once, though the service goes on', async () => {
+    const serving = spawn('sh', ['-c', 'exec bin/thermolog serve >/dev/full'], {
+      env: { PATH: process.env['PATH'], DATA_DIR: join(dataDir, 'full'), PORT: '0' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    const [said] = (await once(serving.stderr, 'data')) as [Buffer]
+    expect(String(said)).to.match(/^thermolog: cannot write to standard output: .+\n$/)
+    serving.kill()
+    expect(await once(serving, 'exit')).to.deep.equal([1, null])
   })
 
   it('does not wait for a service that is stopped and will not answer', async () => {
@@ -84,6 +97,15 @@ describe('thermolog', () => {
         says: /^thermolog: no id is named\nName ids .*: bin\/thermolog journal retry --all\n$/,
       },
       { args: ['journal', 'drop'], says: /or use: bin\/thermolog journal drop --all\n$/ },
+      // Before anything is opened.
+      { args: ['refused', 'drop'], environment: NOWHERE, says: /no id is named/ },
+      { args: ['user', 'rename', ANA], environment: NOWHERE, says: /nothing to change/ },
+      { args: ['sensor', 'set', '1'], environment: NOWHERE, says: /nothing to change/ },
+      {
+        args: ['refused', 'list', '--oldest', '--skipped'],
+        environment: NOWHERE,
+        says: /cannot be used with/,
+      },
       { args: ['journal', 'drop', '5', '--all'], says: /--all and ids exclude each other/ },
       { args: ['user', 'list'], environment: { PORT: 'x' }, says: /PORT must be/ },
       { args: ['serve'], environment: { MAX_FUTURE: 'soon' }, says: /MAX_FUTURE must be/ },

@@ -118,7 +118,7 @@ describe('OperationsSocket', () => {
 
   it('tells its log, not the caller, about a fault of ours', async () => {
     const failure = await failureOf((from) => from.run('token revoke', { id: '1' }))
-    expect(failure?.message).to.equal('run failed inside the service')
+    expect(failure?.message).to.equal('run token revoke failed inside the service')
     expect(logged).to.include('operation failed')
   })
 

@@ -1,10 +1,13 @@
-// Goal: operators are told of tokens what requests with them are told. Method: the whole service,
-// with a clock that is set.
+// Goal: operators are told of tokens what requests with them are told, and an order that no command
+// line sends changes nothing. Method: the whole service, with a clock that is set.
 
 import { expect } from 'chai'
+import type { CommandPath } from '../../src/commands/operations.ts'
 import { DAY_MS } from '../../src/domain/time.ts'
 import { startMobile } from '../support/mobile.ts'
 import type { MobileTest } from '../support/mobile.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
 
 const USER = 'ana@example.org'
 
@@ -137,5 +140,50 @@ describe('rotating a token', () => {
     expect(await refusalOf(revoked.id)).to.match(/^no live daemon token/)
     expect(await refusalOf(99)).to.match(/^no live daemon token/)
     expect(await refusalOf(revoked.id, '0d')).to.match(/^--overlap must be a duration/)
+  })
+})
+
+describe('a command that comes over the socket', () => {
+  let service: TestService
+  before(async () => {
+    service = await startService()
+    await service.operations.run('user create', { email: USER })
+  })
+  after(() => service.stop())
+
+  const token = { user: USER, name: 'gateway' }
+  /** No command line sends these: it checks them first. */
+  const refused: Readonly<Record<string, readonly [CommandPath, unknown, RegExp]>> = {
+    'no scope at all': ['token create', { ...token, scope: [] }, /^--scope <scope> is missing/],
+    'a scope that is a number': ['token create', { ...token, scope: [1] }, /is a text/],
+    'an argument of a newer version': ['token create', { ...token, expire: '1h' }, /"expire"/],
+    'an argument that is missing': ['user create', {}, /^--email <address> is missing/],
+    'an argument that is an object': ['user create', { email: {} }, /^--email <address> is a text/],
+    'no arguments': ['user create', null, /^--email <address> is missing/],
+    'ids of no choice': ['refused drop', { ids: [] }, /is missing/],
+    'all and some ids': ['refused drop', { ids: ['1'], all: true }, /exclude each other/],
+    'nothing to change': ['user rename', { user: USER }, /^nothing to change/],
+    'a command that there is not': ['user make' as CommandPath, {}, /^no command "user make"/],
+    'a name that objects have': ['constructor' as CommandPath, {}, /^no command/],
+  }
+  for (const [what, [path, given, says]] of Object.entries(refused)) {
+    it(`changes nothing with ${what}`, async () => {
+      const message = await service.operations.run(path, given as object).then(
+        () => 'it was carried out',
+        (error: Error) => error.message,
+      )
+      expect(message).to.match(says)
+      expect(await service.operations.run('token list', { user: USER })).to.deep.equal([])
+      expect(await service.operations.run('user list', {})).to.have.lengthOf(1)
+    })
+  }
+
+  it('has no preview where it deletes nothing', async () => {
+    const preview = service.operations.preview('user list', {})
+    const message = await preview.catch((error: Error) => error.message)
+    expect(message).to.equal('user list deletes nothing')
+    expect(await service.operations.preview('user delete', { user: USER })).to.equal(
+      `user 1 (${USER}) with 0 sensors and 0 measurements`,
+    )
   })
 })
