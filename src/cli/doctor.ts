@@ -16,6 +16,7 @@ const LABEL_WIDTH = 9
 const CHECK_WIDTH = 10
 
 interface Examination {
+  readonly version: string
   readonly report: SettingsReport
   readonly results: readonly CheckResult[]
 }
@@ -37,14 +38,15 @@ export const commands = [
       const { config } = report
       const units = readServiceUnits(terminal.io)
       const rest = config === undefined ? [] : await examine(config, units)
-      return { report, results: bySeverity([...ofSettings, ...rest]) }
+      const results = bySeverity([...ofSettings, ...rest])
+      return { version: versionText(), report, results }
     },
     present: showExamination,
   }),
 ] as const
 
 function showExamination(examination: Examination): Shown {
-  const { report, results } = examination
+  const { version, report, results } = examination
   const wrong = results.filter(({ state }) => state === 'wrong').length
   const rows = report.understood.map(({ name, value, source }) => {
     return { setting: name, value: value ?? '(hidden)', from: source }
@@ -52,7 +54,7 @@ function showExamination(examination: Examination): Shown {
   return {
     json: jsonOf(examination),
     lines: [
-      `Thermolog ${versionText()}\n`,
+      `Thermolog ${version}\n`,
       ...results.flatMap(linesOf),
       '',
       { rows, whenEmpty: 'no settings' },
@@ -73,9 +75,9 @@ function asOneLine(text: string): string {
   return asTypedHere(text.replaceAll(/[\r\n]+/g, ' '))
 }
 
-function jsonOf({ report, results }: Examination) {
+function jsonOf({ version, report, results }: Examination) {
   return {
-    version: versionText(),
+    version,
     state: results[0]?.state ?? 'ok',
     checks: results.map(({ check, state, message, remedy }) => {
       return { check, state, message, remedy: remedy ?? null }

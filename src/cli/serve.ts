@@ -18,6 +18,8 @@ import { namedUrl, qrCode } from './terminal/link.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import type { Service } from '../compose.ts'
 
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
+
 export const commands = [
   localCommand({
     path: 'serve',
@@ -37,7 +39,7 @@ async function serve(terminal: Terminal): Promise<void> {
   const { startThread } = terminal.io
   const create = (of: Config) => createService(of, { startThread })
   const service = await onceFree(terminal, () => createAlone(create, config))
-  const signals = new StopSignals()
+  const { stopped, forget } = listenForStop()
   try {
     const { url } = await service.start().catch((error: NodeJS.ErrnoException) => {
       const failure = listenFailure(error, config)
@@ -45,11 +47,11 @@ async function serve(terminal: Terminal): Promise<void> {
     })
     manager.noteReady(() => service.describe())
     await welcome(terminal, service, config, reachedAt(config, url))
-    await signals.first
+    await stopped
   } finally {
-    signals.forget()
     manager.noteStopping()
-    await service.stop()
+    // Until then a second signal of another kind is not to end the process.
+    await service.stop().finally(forget)
   }
 }
 
@@ -129,17 +131,10 @@ function besides(url: string): string {
   return named === undefined ? '' : ` or ${named}`
 }
 
-/** The signals that end a service. */
-class StopSignals {
-  readonly first: Promise<void>
-  forget = () => {}
-
-  constructor() {
-    this.first = new Promise((done) => {
-      const onSignal = () => done()
-      const names = ['SIGTERM', 'SIGINT'] as const
-      for (const name of names) process.once(name, onSignal)
-      this.forget = () => names.forEach((name) => process.off(name, onSignal))
-    })
-  }
+/** The first signal that ends a service, and how to listen for none any more. */
+function listenForStop() {
+  const { promise: stopped, resolve: onSignal } = Promise.withResolvers<unknown>()
+  for (const name of STOP_SIGNALS) process.once(name, onSignal)
+  const forget = () => STOP_SIGNALS.forEach((name) => process.off(name, onSignal))
+  return { stopped, forget }
 }
