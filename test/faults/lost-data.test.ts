@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openForReading, restartLog } from '../../src/sqlite/database.ts'
-import { runCommand, runProcess, serve, serving } from '../support/command.ts'
+import { runCommand, serve, servingHere } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { send, sendBatch } from '../support/http.ts'
 import { until } from '../support/until.ts'
@@ -54,7 +54,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
     await copy(killed(), earlier())
     await sendBatches(BATCHES / 2, BATCHES, 'SIGKILL')
     await copy(killed(), stopped())
-    await serving(stopped(), {}, async (url) => {
+    await servingHere(stopped(), {}, async (url) => {
       storeId = (await send(url, { path: '/api/v1/me', token })).body.data.store.id
     })
   })
@@ -230,7 +230,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
       const { findings } = await verify(dataDir)
       const found = findings.find((finding) => finding.where === where)
       expect(found?.problem).to.match(problem)
-      const { exitCode, stderr } = await runProcess(dataDir, ['serve'], { PORT: '0' })
+      const { exitCode, stderr } = await runCommand(dataDir, ['serve'], { PORT: '0' })
       // As it can be typed in a checkout.
       const remedy = found?.remedy?.replace('`thermolog ', '`bin/thermolog ')
       expect(stderr).to.equal(`thermolog: ${where}: ${found?.problem}. ${remedy}\n`)
@@ -241,7 +241,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
   it('is refused when measurements.db is gone', async () => {
     const dataDir = await copyOf(stopped())
     await removeAll(dataDir, 'measurements.db')
-    const { exitCode, stderr } = await runProcess(dataDir, ['serve'], { PORT: '0' })
+    const { exitCode, stderr } = await runCommand(dataDir, ['serve'], { PORT: '0' })
     expect(stderr).to.match(/^thermolog: measurements\.db: it lacks the journal's rows 1 to \d+/)
     expect(exitCode).to.equal(1)
   })
@@ -254,7 +254,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
     const surplus = (await verify(dataDir)).findings.filter(({ check }) => check === 'counts')
     expect(surplus).not.to.deep.equal([])
     for (const { remedy } of surplus) expect(remedy).to.match(/^Delete none of them/)
-    await serving(dataDir, {}, async (url) => {
+    await servingHere(dataDir, {}, async (url) => {
       const { store } = (await send(url, { path: '/api/v1/me', token })).body.data
       expect(store.id).not.to.equal(storeId)
       let created = 0
@@ -280,7 +280,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
     expect((await runCommand(dataDir, ['database', 'restored'])).exitCode).to.equal(0)
     const [last] = batch(BATCHES - 1)
     const other = { ...last, event_id: 'other', temp: 99 }
-    await serving(dataDir, {}, async (url) => {
+    await servingHere(dataDir, {}, async (url) => {
       expect((await sendBatch(url, token, [other])).body.data.created).to.equal(1)
       const [sensor] = (await send(url, { path: '/api/v1/sensors', token })).body.data
       const path = `/api/v1/sensors/${sensor.id}/measurements?${DAY}`
@@ -304,7 +304,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
     moveLog(join(dataDir, 'control.db'))
     await flip(join(dataDir, 'control.db-wal'), (log) => 32 + 6 * (24 + log.readUInt32BE(8)) - 100)
     for (const command of [['serve'], ['database', 'restored']]) {
-      const { exitCode, stderr } = await runProcess(dataDir, command, { PORT: '0' })
+      const { exitCode, stderr } = await runCommand(dataDir, command, { PORT: '0' })
       expect(stderr).to.match(/^thermolog: control\.db is damaged\. Stop the service/)
       expect(exitCode).to.equal(1)
     }
@@ -312,7 +312,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
 
   it('goes on when somebody deletes the witness', async () => {
     const dataDir = await copyOf(stopped())
-    await serving(dataDir, {}, async (url) => {
+    await servingHere(dataDir, {}, async (url) => {
       await rm(join(dataDir, 'witness'))
       for (let number = 0; number < 2; number++) {
         // Longer than a sync of the witness waits for.
@@ -339,7 +339,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
       await rm(join(dataDir, 'witness'))
       await tearLastCommit(join(dataDir, 'control.db'))
     }
-    await serving(dataDir, {}, async (url) => {
+    await servingHere(dataDir, {}, async (url) => {
       expect((await sendBatch(url, token, batch(0))).status).to.equal(200)
     })
   })

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openControl } from '../../src/sqlite/control/schema.ts'
-import { runProcess, serve, serving } from '../support/command.ts'
+import { runCommand, runProcess, serve, serving, servingHere } from '../support/command.ts'
 import type { Environment } from '../support/command.ts'
 import { useDiskFaults } from '../support/disk-faults.ts'
 import type { DiskFault } from '../support/disk-faults.ts'
@@ -45,8 +45,10 @@ describe('an upgrade to another format', () => {
   })
   afterEach(() => rm(folder, { recursive: true }))
 
+  /** Of this version in this process; another one is another program. */
   async function succeed(dataDir: string, args: readonly string[], settings: Environment = {}) {
-    const { exitCode, stderr } = await runProcess(dataDir, args, settings)
+    const run = settings['PROGRAM'] === undefined ? runCommand : runProcess
+    const { exitCode, stderr } = await run(dataDir, args, settings)
     expect(exitCode, stderr).to.equal(0)
   }
 
@@ -60,7 +62,7 @@ describe('an upgrade to another format', () => {
       sn: 'CELLAR',
       temp: index,
     }))
-    await serving(dataDir, {}, async (url) => {
+    await servingHere(dataDir, {}, async (url) => {
       expect((await sendBatch(url, token, batch)).status).to.equal(201)
     })
     return token
@@ -92,6 +94,15 @@ describe('an upgrade to another format', () => {
     return exitCode !== 0
   }
 
+  /** How many calls of a whole upgrade change a file. */
+  let calls: number | undefined
+  async function countCalls(): Promise<number> {
+    await cp(at('data'), at('counted'), { recursive: true })
+    faults().order({ action: 'count', at: 0 })
+    expect((await upgrade(at('counted'), faults().environment)).exitCode).to.equal(0)
+    return faults().counted()
+  }
+
   for (const fault of [
     { action: 'kill' },
     { action: 'cut power', seed: 7 },
@@ -99,10 +110,7 @@ describe('an upgrade to another format', () => {
   ] as const) {
     it(`goes on when it is met by: ${fault.action}`, async () => {
       await fill(at('data'), BATCH)
-      await cp(at('data'), at('counted'), { recursive: true })
-      faults().order({ action: 'count', at: 0 })
-      expect((await upgrade(at('counted'), faults().environment)).exitCode).to.equal(0)
-      const calls = faults().counted()
+      calls ??= await countCalls()
       let met = 0
       for (let call = 1; call <= calls; call += STRIDE) {
         if (await endsAt({ ...fault, at: call })) met++
@@ -150,7 +158,7 @@ describe('an upgrade to another format', () => {
     // A backup, and killed before anything was changed: the older version goes on.
     await mkdir(at('data/before-upgrade'))
     await succeed(at('data'), ['backup', '--keep', '1', at('data/before-upgrade')])
-    await serving(at('data'), {}, async (url) => {
+    await servingHere(at('data'), {}, async (url) => {
       const late = [{ event_id: 'late', sn: 'CELLAR', temp: 1 }]
       expect((await sendBatch(url, token, late)).status).to.equal(201)
     })
@@ -182,7 +190,7 @@ describe('an upgrade to another format', () => {
     await fill(at('data'), BATCH)
     await cp(at('data/measurements.db'), at('older.db'))
     const token = await createFleetToken(at('data'), 'b@example.org')
-    await serving(at('data'), {}, async (url) => {
+    await servingHere(at('data'), {}, async (url) => {
       const more = [{ event_id: 'more', sn: 'CELLAR', temp: 1 }]
       expect((await sendBatch(url, token, more)).status).to.equal(201)
     })
