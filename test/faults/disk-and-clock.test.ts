@@ -54,7 +54,7 @@ describe('a service on a full disk', () => {
     }
     await service.stop('SIGKILL')
     expect(mount('remount,size=64m')).to.equal(true)
-    expect(await service.start()).to.equal(true)
+    await service.startHere()
     await service.runRound()
     await service.check()
     await service.stop()
@@ -94,9 +94,7 @@ describe('a service whose logs have a torn tail', () => {
         const path = join(service.dataDir, file)
         if (existsSync(path)) await appendFile(path, tailOf(await readFile(path)))
       }
-      expect(await service.start()).to.equal(true)
-      await service.check()
-      await service.stop()
+      await service.checkHere()
       await expectClean(service.dataDir)
     })
   }

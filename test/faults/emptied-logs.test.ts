@@ -13,7 +13,6 @@ import { useDiskFaults } from '../support/disk-faults.ts'
 import { FaultyService } from '../support/faulty-service.ts'
 import { leaveOut } from '../support/left-out.ts'
 import { byLength } from '../support/length.ts'
-import { expectClean } from '../support/verify.ts'
 
 const LOGS = ['control.db-wal', 'ledger.db-wal', 'measurements.db-wal']
 const FILLED = 20_000
@@ -60,6 +59,7 @@ describe('a start with little room', () => {
     return calls
   }
 
+  let calls: number | undefined
   const ends: readonly (Omit<DiskFault, 'at'> & { readonly what: string })[] = [
     { what: 'is killed', action: 'kill' },
     { what: 'is killed while it writes', action: 'tear', calls: ['write'] },
@@ -69,7 +69,7 @@ describe('a start with little room', () => {
   ]
   for (const { what, ...fault } of ends) {
     it(`empties the logs, and loses nothing when it ${what}`, async () => {
-      const calls = await countCalls()
+      calls ??= await countCalls()
       const points = Math.min(byLength(2, 40), calls)
       for (let point = 1; point <= points; point++) {
         const service = await copy()
@@ -79,10 +79,7 @@ describe('a start with little room', () => {
         await service.stop('SIGKILL')
         const last = faults().last()
         faults().rest()
-        expect(await service.start(), `a start after ${last}`).to.equal(true)
-        await service.check()
-        await service.stop()
-        expect(await expectClean(service.dataDir), last).to.be.at.least(FILLED)
+        expect(await service.checkHere(), last).to.be.at.least(FILLED)
         await rm(join(service.dataDir, '..'), { recursive: true })
       }
     })
