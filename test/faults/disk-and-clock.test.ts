@@ -56,9 +56,8 @@ describe('a service on a full disk', () => {
     expect(mount('remount,size=64m')).to.equal(true)
     await service.startHere()
     await service.runRound()
-    await service.check()
+    expect(await service.check()).to.be.at.least(acknowledged)
     await service.stop()
-    expect(await expectClean(service.dataDir)).to.be.at.least(acknowledged)
   })
 })
 
