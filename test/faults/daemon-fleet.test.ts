@@ -5,7 +5,6 @@
 // watched meanwhile. Each reading has a temperature of its own for its sensor.
 
 import { expect } from 'chai'
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,8 +30,6 @@ const AGE_MS_MAX = 15_000
 const FRESH_MS_MAX = 60_000
 const DRAINED_MS_MAX = 1_200_000
 const HOUR_MS = 3_600_000
-/** Where nobody waits for a disk 300,000 times. */
-const FAST_FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 /** Gateways have tokens of their own, and 200 of them more requests a minute than one. */
 const SETTINGS = { RATE_LIMIT_REQUESTS: '0' }
 /** Of ten daemons, so many are in Python and in TypeScript; the rest is sh. */
@@ -95,7 +92,6 @@ class Gateway {
 
 describe(`a fleet of ${DAEMON_COUNT} example daemons`, () => {
   let folder: string
-  let backlogFolder: string
   let port: number
   let token: string
   let service: RunningService
@@ -105,7 +101,6 @@ describe(`a fleet of ${DAEMON_COUNT} example daemons`, () => {
   before(async function () {
     for (const kind of DAEMONS) needPrograms(this, kind)
     folder = await mkdtemp(join(tmpdir(), 'thermolog-fleet-'))
-    backlogFolder = await mkdtemp(join(FAST_FOLDER, 'thermolog-backlog-'))
     port = await freePort()
     token = await createFleetToken(join(folder, 'data'), 'fleet@example.org')
     service = await startService()
@@ -116,9 +111,7 @@ describe(`a fleet of ${DAEMON_COUNT} example daemons`, () => {
     await Promise.allSettled(gateways.map((gateway) => gateway.kill()))
     await proxy?.close()
     await service?.stop('SIGKILL')
-    for (const made of [folder, backlogFolder]) {
-      if (made !== undefined) await rm(made, { recursive: true })
-    }
+    if (folder !== undefined) await rm(folder, { recursive: true })
   })
 
   it('has each confirmed reading once, and shows now while a backlog drains', async () => {
@@ -188,7 +181,7 @@ describe(`a fleet of ${DAEMON_COUNT} example daemons`, () => {
 
   function startBacklog(url: string): Daemon {
     const python = DAEMONS.find(({ name }) => name === 'send.py')!
-    return new Daemon(python, { url, token, spool: join(backlogFolder, 'spool') })
+    return new Daemon(python, { url, token, spool: join(folder, 'backlog') })
   }
 
   /** Has a daemon without a network take readings of a day. */

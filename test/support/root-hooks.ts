@@ -3,7 +3,10 @@
 // be, so a thread ends the process.
 
 import { Worker } from 'node:worker_threads'
+import { keepFilesInMemory } from './files-in-memory.ts'
 import { awaited, forgetAwaited } from './until.ts'
+
+keepFilesInMemory()
 
 const SILENCE_MS_MAX = 120_000
 const BEAT_EVERY_MS = 500

@@ -37,10 +37,12 @@ export interface SqliteData extends OpenData {
 
 export async function newSqliteData(rules: AcceptanceRules): Promise<TestData<SqliteData>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-data-'))
+  const folders = [dataDir]
   return {
     open: () => openIn(dataDir, rules),
     backUp: async () => {
       const copy = await mkdtemp(join(tmpdir(), 'thermolog-copy-'))
+      folders.push(copy)
       await cp(dataDir, copy, { recursive: true })
       return async () => {
         await rm(dataDir, { recursive: true })
@@ -50,7 +52,9 @@ export async function newSqliteData(rules: AcceptanceRules): Promise<TestData<Sq
         prepareRestored(dataDir, order)
       }
     },
-    remove: () => rm(dataDir, { recursive: true }),
+    remove: async () => {
+      for (const folder of folders) await rm(folder, { recursive: true, force: true })
+    },
   }
 }
 
