@@ -5,11 +5,16 @@ import type { Arguments, Command } from '../commands/command.ts'
 import type { TypedCommand } from './command-line.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
-export type LocalCommand = Command<Terminal>
+/** Such a row; what it deletes or starts anew, `run` asks and knows by itself. */
+export type LocalCommand<
+  Path extends string = string,
+  Of extends Arguments = Arguments,
+  Result = unknown,
+> = Omit<Command<Terminal, Path, Of, Result>, 'deletes' | 'mayStart'>
 
 export function localCommand<const Path extends string, Of extends Arguments, Result>(
-  row: Command<Terminal, Path, Of, Result>,
-): Command<Terminal, Path, Of, Result> {
+  row: LocalCommand<Path, Of, Result>,
+): LocalCommand<Path, Of, Result> {
   return row
 }
 
