@@ -45,10 +45,8 @@ describe('an upgrade to another format', () => {
   })
   afterEach(() => rm(folder, { recursive: true }))
 
-  /** Of this version in this process; another one is another program. */
   async function succeed(dataDir: string, args: readonly string[], settings: Environment = {}) {
-    const run = settings['PROGRAM'] === undefined ? runCommand : runProcess
-    const { exitCode, stderr } = await run(dataDir, args, settings)
+    const { exitCode, stderr } = await runCommand(dataDir, args, settings)
     expect(exitCode, stderr).to.equal(0)
   }
 
@@ -163,14 +161,14 @@ describe('an upgrade to another format', () => {
       expect((await sendBatch(url, token, late)).status).to.equal(201)
     })
     await succeed(at('data'), kept(), next.environment)
-    const refused = await runProcess(at('data'), ['serve'], { PORT: '0' })
+    const refused = await runCommand(at('data'), ['serve'], { PORT: '0' })
     expect(refused.exitCode).to.equal(2)
     expect(refused.stderr).to.include(at('kept.tar')).and.not.include('before-upgrade')
     await succeed(at('restored'), ['restore', at('kept.tar')])
     expect(await expectClean(at('restored'))).to.equal(BATCH + 1)
     // Without it nothing else is named.
     await rm(at('kept.tar'))
-    const alone = await runProcess(at('data'), ['serve'], { PORT: '0' })
+    const alone = await runCommand(at('data'), ['serve'], { PORT: '0' })
     expect(alone.stderr).to.include('use the version that wrote it, or export with that one')
   })
 

@@ -32,13 +32,18 @@ export interface CommandResult {
 /** `PROGRAM`: the `thermolog.js` of another version, instead of this one's. */
 export type Environment = Readonly<Record<string, string>>
 
-/** Runs a command to its end, in this process. @param input what it finds on standard input */
+/**
+ * Runs a command to its end, in this process; that of another version as a process.
+ *
+ * @param input what it finds on standard input
+ */
 export async function runCommand(
   dataDir: string,
   args: readonly string[],
   settings: Environment = {},
   input = '',
 ): Promise<CommandResult> {
+  if (settings['PROGRAM'] !== undefined) return runProcess(dataDir, args, settings, input)
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const said = Promise.all([text(stdout), text(stderr)])
   const stdin = Readable.from(input === '' ? [] : [Buffer.from(input)])

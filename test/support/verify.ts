@@ -1,7 +1,7 @@
 // `thermolog verify` as a test asks it.
 
 import { expect } from 'chai'
-import { runCommand, runProcess } from './command.ts'
+import { runCommand } from './command.ts'
 import type { Environment } from './command.ts'
 
 export interface VerifyAnswer {
@@ -25,9 +25,7 @@ export async function verify(
   dataDir: string,
   environment: Environment = {},
 ): Promise<VerifyAnswer> {
-  // Another version is another program.
-  const run = environment['PROGRAM'] === undefined ? runCommand : runProcess
-  const { exitCode, stdout, stderr } = await run(dataDir, ['verify', '--json'], environment)
+  const { exitCode, stdout, stderr } = await runCommand(dataDir, ['verify', '--json'], environment)
   expect(stdout, stderr).not.to.equal('')
   const answer = JSON.parse(stdout) as VerifyAnswer
   expect(exitCode, stderr).to.equal(answer.clean ? 0 : 1)
