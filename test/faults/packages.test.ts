@@ -64,7 +64,7 @@ describe('npm run package', () => {
     const options = ['--global', '--offline', '--prefix', prefix, '--no-audit', '--no-fund']
     const home = { HOME: folder, PATH: process.env['PATH'] ?? '' }
     runBare('npm', ['install', ...options, join(dist, `thermolog-${version}.tgz`)], home)
-    expect(statSync(join(dist, `thermolog-${version}.tgz`)).size).to.be.below(68e6)
+    expect(statSync(join(dist, `thermolog-${version}.tgz`)).size).to.be.below(60e6)
     const [size] = runBare('du', ['-sb', join(prefix, 'lib/node_modules/thermolog')]).split('\t')
     expect(Number(size)).to.be.below(190e6)
     const command = join(prefix, 'bin/thermolog')

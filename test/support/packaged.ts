@@ -37,7 +37,7 @@ export async function packageCopy(
   copyCheckout(copy)
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
   const script = `umask ${umask}; exec bin/node packaging/package.ts x64 ${kinds.join(' ')}`
-  const env = { ...BARE, SOURCE_DATE_EPOCH: '1700000000', XZ_OPT: '-0', GZIP: '-1' }
+  const env = { ...BARE, SOURCE_DATE_EPOCH: '1700000000', XZ_OPT: '-0' }
   await run('sh', ['-c', script], { cwd: copy, env })
   return join(copy, 'dist')
 }
