@@ -67,7 +67,9 @@ export async function sweepFirstStart(
     await service.start()
     faults.rest()
     await service.stop('SIGKILL')
-    await service.startHere()
+    await service.startHere().catch((cause: unknown) => {
+      throw new Error(`a start after ${faults.last()}`, { cause })
+    })
     await service.prepare()
     await service.runRound()
     await service.check()
